@@ -13,6 +13,8 @@
 #include "model/profile/diff.h"
 #include "model/profile/snapshot.h"
 
+struct findings;
+
 struct exporter {
 	const char *name;   /* as in --format */
 	const char *suffix; /* as in the name of an output file, with its dot */
@@ -27,5 +29,8 @@ extern const struct exporter exporters[]; /* ends with name == NULL */
 
 const struct exporter *exporter_find(const char *name);		 /* NULL = unknown */
 const struct exporter *exporter_by_suffix(const char *filename); /* longest match, NULL = none */
+
+/* What `diagnose` found, as HTML. */
+void export_findings_html(FILE *f, const struct findings *findings, const char *heading);
 
 #endif

@@ -18,12 +18,10 @@
 #include "beam/term/term_print.h"
 #include "beam/vm/dist.h"
 #include "beam/vm/ets.h"
-#include "beam/vm/facts.h"
 #include "beam/vm/memory.h"
 #include "beam/vm/ports.h"
 #include "beam/vm/vm_totals.h"
 #include "cmd/command/signals.h"
-#include "cmd/output/render.h"
 #include "cmd/run/target.h"
 #include "target/resources.h"
 
@@ -596,36 +594,6 @@ static void close_all(struct sampling *s)
 	arena_free(&g->texts);
 }
 
-static int write_out(const struct render *r, const struct command_context *ctx,
-		     const struct diagnose *g, const struct findings *findings, struct error *err)
-{
-	struct outfile *o;
-	int rc = render_open(&o, r, ctx->out, err);
-
-	if (rc)
-		return rc;
-	rc = (r->text ? diagnose_text_write
-	      : strcmp(r->format, "json") == 0
-		      ? diagnose_json
-		      : diagnose_html)(ctx, g, findings, outfile_file(o), err);
-	if (rc) {
-		outfile_abort(&o);
-		return rc;
-	}
-	return outfile_commit(&o, err);
-}
-
-static void name_output(struct render *r, const struct diagnose *g)
-{
-	struct beam_facts facts = {.name = "node"};
-	char *stem;
-
-	beam_node_facts(g->n, &facts, NULL);
-	stem = render_stem(facts.name, clock_realtime_ns());
-	render_name(r, stem);
-	free(stem);
-}
-
 static int diagnose(struct sampling *s, const struct command_context *ctx, struct render *r,
 		    struct error *err)
 {
@@ -640,10 +608,7 @@ static int diagnose(struct sampling *s, const struct command_context *ctx, struc
 	if (rc)
 		return rc;
 	findings_make(&findings, &s->g->d);
-	name_output(r, s->g);
-	rc = write_out(r, ctx, s->g, &findings, err);
-	if (!rc && r->chosen)
-		fprintf(ctx->out, "%s\n", r->path);
+	rc = diagnose_show(ctx, s->g, r, &findings, err);
 	findings_free(&findings);
 	return rc;
 }

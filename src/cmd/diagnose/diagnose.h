@@ -17,6 +17,7 @@
 #include "beam/term/pid.h"
 #include "cmd/command/command.h"
 #include "cmd/inspect/process_source.h"
+#include "cmd/output/render.h"
 #include "model/diagnosis/diagnosis.h"
 #include "target/host_cpu.h"
 #include "target/thread_state.h"
@@ -142,21 +143,8 @@ void diagnose_restarts_sample(struct diagnose *g);
 void diagnose_restarts_finish(struct diagnose *g);
 void diagnose_restarts_close(struct diagnose *g);
 
-/* To `f`, which the caller has opened and will check. */
-int diagnose_text_write(const struct command_context *ctx, const struct diagnose *g,
-			const struct findings *findings, FILE *f, struct error *err);
-int diagnose_json(const struct command_context *ctx, const struct diagnose *g,
-		  const struct findings *findings, FILE *f, struct error *err);
-int diagnose_html(const struct command_context *ctx, const struct diagnose *g,
-		  const struct findings *findings, FILE *f, struct error *err);
-
-/* "ps --sort memory" -> "ebeam ps -p 4711 --sort memory" */
-void diagnose_add_command(struct strbuf *out, const struct command_context *ctx,
-			  const struct diagnose *g, const char *command);
-/* One line: the node, and how it was sampled. */
-void diagnose_add_heading(struct strbuf *out, const struct diagnose *g);
-/* "usage of limits: processes 679 of 262,144 (0.3%), ..."; nothing if none is known. */
-void diagnose_add_limits(struct strbuf *out, const struct diagnose *g);
-size_t diagnose_above_notes(const struct findings *findings);
+/* Writes what was found; of the findings it makes commands that can be typed. */
+int diagnose_show(const struct command_context *ctx, const struct diagnose *g, struct render *r,
+		  struct findings *findings, struct error *err);
 
 #endif

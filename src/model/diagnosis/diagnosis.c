@@ -270,6 +270,12 @@ void findings_make(struct findings *f, const struct diagnosis *d)
 		qsort(f->v.data, f->v.len, sizeof(*f->v.data), by_weight);
 }
 
+/* The severity follows from the weight. */
+bool findings_above_notes(const struct findings *f)
+{
+	return f->v.len && f->v.data[0].severity > FINDING_NOTE;
+}
+
 void findings_free(struct findings *f)
 {
 	for (size_t i = 0; i < f->v.len; i++) {

@@ -228,7 +228,7 @@ struct finding {
 	double weight; /* 0 .. 100, only to order them */
 	struct strbuf title;
 	VEC(char *) evidence; /* a sentence each */
-	VEC(char *) commands; /* of ebeam, without its name, the node's is to be added: "ps" */
+	VEC(char *) commands; /* of ebeam, without its name and the node's: "ps --sort memory" */
 };
 
 struct findings {
@@ -237,5 +237,7 @@ struct findings {
 
 void findings_make(struct findings *f, const struct diagnosis *d);
 void findings_free(struct findings *f);
+/* There are some that are more than notes. */
+bool findings_above_notes(const struct findings *f);
 
 #endif

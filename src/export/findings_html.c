@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diagnose: findings as a page of HTML that needs nothing else. */
-#include <stdio.h>
-
-#include "base/units.h"
-#include "cmd/diagnose/diagnose.h"
+/* Findings as a page of HTML that needs nothing else. */
+#include "export/export.h"
 #include "export/formats.h"
+#include "model/diagnosis/diagnosis.h"
 
 static const char style[] =
 	"body{font:15px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
@@ -15,59 +13,47 @@ static const char style[] =
 	"overflow-x:auto}@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}"
 	"section{background:#242424}pre{background:#333}.how{color:#aaa}}";
 
-static void add_finding(struct strbuf *out, const struct command_context *ctx,
-			const struct diagnose *g, const struct finding *f)
+static void add_texts(struct strbuf *out, const char *tag, char *const *texts, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		strbuf_addf(out, "<%s>", tag);
+		export_add_xml(out, texts[i]);
+		strbuf_addf(out, "</%s>\n", tag);
+	}
+}
+
+static void add_finding(struct strbuf *out, const struct finding *f)
 {
 	const char *severity = finding_severity_name(f->severity);
-	struct strbuf text = STRBUF_INIT;
 
 	strbuf_addf(out, "<section class=\"%s\"><h2>", severity);
 	export_add_xml(out, f->title.buf);
 	strbuf_addf(out, " <span class=\"how\">%s, %s</span></h2><ul>\n", severity,
 		    finding_certainty_name(f->certainty));
-	for (size_t i = 0; i < f->evidence.len; i++) {
-		strbuf_addstr(out, "<li>");
-		export_add_xml(out, f->evidence.data[i]);
-		strbuf_addstr(out, "</li>\n");
-	}
+	add_texts(out, "li", f->evidence.data, f->evidence.len);
 	strbuf_addstr(out, "</ul>");
-	for (size_t i = 0; i < f->commands.len; i++) {
-		strbuf_reset(&text);
-		diagnose_add_command(&text, ctx, g, f->commands.data[i]);
-		strbuf_addstr(out, "<pre>");
-		export_add_xml(out, text.buf);
-		strbuf_addstr(out, "</pre>\n");
-	}
+	add_texts(out, "pre", f->commands.data, f->commands.len);
 	strbuf_addstr(out, "</section>\n");
-	strbuf_free(&text);
 }
 
-int diagnose_html(const struct command_context *ctx, const struct diagnose *g,
-		  const struct findings *findings, FILE *f, struct error *err)
+void export_findings_html(FILE *f, const struct findings *findings, const char *heading)
 {
-	struct strbuf out = STRBUF_INIT, heading = STRBUF_INIT;
-	char when[64];
+	struct strbuf out = STRBUF_INIT;
 
-	(void)err;
-	diagnose_add_heading(&heading, g);
-	strbuf_addstr(&heading, g->d.limits.len ? "; " : "");
-	diagnose_add_limits(&heading, g);
 	strbuf_addf(&out,
 		    "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
 		    "<meta name=\"viewport\" content=\"width=device-width\">"
 		    "<title>ebeam diagnose</title><style>%s</style></head><body>\n<h1>Findings</h1>"
 		    "<p>",
 		    style);
-	export_add_xml(&out, heading.buf);
-	strbuf_addf(&out, "; %s</p>\n", units_format_time(clock_realtime_ns(), when, sizeof(when)));
-	if (!diagnose_above_notes(findings))
+	export_add_xml(&out, heading);
+	strbuf_addstr(&out, "</p>\n");
+	if (!findings_above_notes(findings))
 		strbuf_addf(&out, "<p>Nothing found%s.</p>\n",
 			    findings->v.len ? ": notes only" : "");
 	for (size_t i = 0; i < findings->v.len; i++)
-		add_finding(&out, ctx, g, &findings->v.data[i]);
+		add_finding(&out, &findings->v.data[i]);
 	strbuf_addstr(&out, "</body></html>\n");
 	fwrite(out.buf, 1, out.len, f);
-	strbuf_free(&heading);
 	strbuf_free(&out);
-	return 0;
 }
