@@ -128,7 +128,9 @@ static void format_json(struct events_format *v, enum event_kind kind, const str
 		jsonw_null(&v->w, "scheduler");
 	if (shows_stack(v, kind))
 		stack_show_json(&v->w, v->stream->names, ev->u.vm.stack);
-	event_run_json_mark(v->stream, &v->w);
+	/* A stream of lines has no envelope that says it. */
+	if (*v->stream->untested)
+		jsonw_string(&v->w, "untested", v->stream->untested);
 	jsonw_end_object(&v->w);
 	strbuf_add(&v->line, v->w.buf.buf, v->w.buf.len);
 	strbuf_addch(&v->line, '\n');

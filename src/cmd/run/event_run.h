@@ -120,8 +120,6 @@ uint64_t event_run_taken(const struct event_run *run);
  */
 int event_run_show(struct event_run *run, const struct answer_view *view, const void *answer,
 		   uint64_t kinds, const struct table_options *o, struct error *err);
-/* In each object of a stream of lines, which has no envelope: how an untested release is read. */
-void event_run_json_mark(const struct event_stream *s, struct jsonw *w);
 /* A count of events of these kinds: "1,234", or "~1,234 (1,100 .. 1,400)" if it is an estimate. */
 void event_run_add_estimate(const struct event_run *run, uint64_t kinds, uint64_t n,
 			    struct strbuf *out);

@@ -299,12 +299,6 @@ static void begin_json(struct event_run *run, struct jsonw *w)
 	envelope_begin(w, run->ctx->command->name, &of);
 }
 
-void event_run_json_mark(const struct event_stream *s, struct jsonw *w)
-{
-	if (*s->untested)
-		jsonw_string(w, "untested", s->untested);
-}
-
 /* With --watch: since the answer before. */
 static uint64_t counted(const struct event_run *run, enum counter_id id)
 {

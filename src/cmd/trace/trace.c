@@ -203,22 +203,12 @@ static bool is_extra(struct trace *t, const struct event *ev)
 	       trace_sites_watched(t, ev->u.call.site);
 }
 
-/* "(a, [1,2])" */
-static char *args_text(const struct event *ev)
-{
-	struct strbuf out = STRBUF_INIT;
-
-	strbuf_addch(&out, '(');
-	trace_add_terms(&out, ev);
-	strbuf_addch(&out, ')');
-	return strbuf_detach(&out, NULL);
-}
-
 static int take_call(struct trace *t, const struct event *ev)
 {
 	const struct event_stream *s = event_run_stream(t->run);
 	struct call_under_way call = {.caller = ev->u.call.caller, .shape = ev->u.call.shape};
 	bool extra = is_extra(t, ev);
+	char *line = NULL;
 
 	call_follow_hit(t->pairs, s, ev);
 	trace_count(t, ev);
@@ -228,30 +218,33 @@ static int take_call(struct trace *t, const struct event *ev)
 		call_stats_begin(t->stats, ev->u.call.function, call.caller, call.shape);
 		event_run_count(t->run);
 	}
+	if (!t->stats)
+		line = trace_call_line(t, ev);
 	if (t->functions.returns && t->ctx->opt.args)
-		call.args = args_text(ev);
-	else if (!t->stats && t->ctx->opt.longer_than_ns)
-		call.args = trace_hold_call(t, ev);
+		call.args = trace_args_text(ev);
+	else if (t->ctx->opt.longer_than_ns)
+		call.args = line; /* not shown before it has ended */
 	if (t->functions.returns)
 		call_follow_begin(t->pairs, s, ev, &call);
 	if (t->ctx->opt.longer_than_ns)
 		return is_enough(t);
 	if (!t->stats)
-		trace_show_call(t, ev);
+		trace_show_line(t, line);
 	t->extra += extra;
 	t->shown += !extra;
 	return is_enough(t);
 }
 
 /* It took longer than --longer-than, so that it counts, and is shown. */
-static void begin_late(struct trace *t, const struct call_under_way *call)
+static void begin_late(struct trace *t, struct call_under_way *call)
 {
 	t->shown++;
 	if (t->stats) {
 		call_stats_begin(t->stats, call->function, call->caller, call->shape);
 		event_run_count(t->run);
 	} else if (call->args) { /* else there was no room for them */
-		trace_show_held(t, call->args);
+		trace_show_line(t, call->args);
+		call->args = NULL;
 	}
 }
 
@@ -259,7 +252,6 @@ static void begin_late(struct trace *t, const struct call_under_way *call)
  * known on average only, what would be less than nothing is nothing. */
 static void ended(struct trace *t, const struct event *ev, struct call_under_way *call)
 {
-	bool exception = ev->type == REC_EVENT;
 	uint64_t ns;
 
 	t->ended[call->c_code]++;
@@ -278,13 +270,11 @@ static void ended(struct trace *t, const struct event *ev, struct call_under_way
 						 .caller = call->caller,
 						 .shape = call->shape,
 						 .ns = ns,
-						 .exception = exception,
+						 .exception = ev->type == REC_EVENT,
 						 .args = call->args,
 					 });
-	else if (exception)
-		trace_show_exception(t, ev, call);
 	else
-		trace_show_end(t, ev, call);
+		trace_show_line(t, trace_end_line(t, ev, call));
 	free(call->args);
 }
 
@@ -410,7 +400,7 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 {
 	struct options *o = &ctx->opt;
 	unsigned int size = o->size ? o->size : TRACE_SIZE;
-	struct trace t = {.ctx = ctx, .line = STRBUF_INIT, .text_size = size};
+	struct trace t = {.ctx = ctx, .text_size = size};
 	struct live_calls calls = {
 		.words = MIN(MAX(size / 8, TRACE_WORDS_MIN), (unsigned int)TERM_COPY_WORDS),
 		.depth = o->depth ? o->depth : TRACE_DEPTH,
@@ -463,7 +453,5 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 	for (size_t i = 0; i < t.warnings.len; i++)
 		free(t.warnings.data[i]);
 	vec_free(&t.warnings);
-	strbuf_free(&t.line);
-	strbuf_free(&t.json.buf);
 	return rc;
 }

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/jsonw.h"
 #include "base/vec.h"
 #include "beam/code/call_targets.h"
 #include "beam/code/modules.h"
@@ -166,19 +165,16 @@ void trace_code_tell(struct trace *t);
 void trace_code_free(struct trace *t);
 
 /* ---- trace_show.c: lines --------------------------------------------------------------------- */
-/* "a, [1,2]": arguments, or what was returned. */
-void trace_add_terms(struct strbuf *out, const struct event *ev);
 /* "lists:map/2 (lists.erl:1239)"; nothing if it is not known. */
 void trace_add_frame(struct strbuf *out, struct names *names, uint32_t frame);
-void trace_show_call(struct trace *t, const struct event *ev);
-/* What that would write, malloc'ed, for trace_show_held() if it is wanted after all. */
-char *trace_hold_call(struct trace *t, const struct event *ev);
-void trace_show_held(struct trace *t, const char *line);
-/* Of a call that ended: function and how long it took. */
-void trace_show_end(struct trace *t, const struct event *ev, const struct call_under_way *call);
-/* The same of one that process_exception has ended. */
-void trace_show_exception(struct trace *t, const struct event *ev,
-			  const struct call_under_way *call);
+/* All malloc'ed: "(a, [1,2])"; the line of a call; that of how it ended, by an end or by
+ * process_exception. */
+char *trace_args_text(const struct event *ev);
+char *trace_call_line(const struct trace *t, const struct event *ev);
+char *trace_end_line(const struct trace *t, const struct event *ev,
+		     const struct call_under_way *call);
+/* Writes a line, frees it. */
+void trace_show_line(struct trace *t, char *line);
 
 /* ---- trace_totals.c: answers instead of lines ------------------------------------------------ */
 int trace_totals_show(struct trace *t, struct error *err);
@@ -219,9 +215,6 @@ struct trace {
 	VEC(char *) warnings;	       /* so far */
 	struct render render;	       /* of a profile */
 	struct weigh weigh;
-	struct strbuf line;
-	struct strbuf *held; /* where lines go instead; NULL = they are written */
-	struct jsonw json;
 };
 
 /* A call was seen; what breakpoints cost the node. */

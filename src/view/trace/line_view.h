@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A call that `ebeam trace` shows, or how it ended, as a line of text or of JSON. */
+#ifndef EBEAM_VIEW_LINE_VIEW_H
+#define EBEAM_VIEW_LINE_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "names/names.h"
+
+#define TRACE_LINE_TERMS 256
+
+enum trace_line_kind { TRACE_LINE_CALL, TRACE_LINE_RETURN, TRACE_LINE_EXCEPTION };
+
+/* Borrowed.  NULL = not known. */
+struct trace_line {
+	enum trace_line_kind kind;
+	uint64_t epoch_ns;
+	const struct names *names;
+	const struct name_process *process;
+	const struct name_function *function;
+	const char *untested; /* how an unknown release was read; NULL = it is known */
+
+	/* Arguments, or what was returned: texts that are clean already. */
+	struct trace_line_term {
+		const char *text;
+		uint32_t len;
+	} terms[TRACE_LINE_TERMS];
+	unsigned int nr_terms;
+	bool truncated;
+
+	/* Of a call. */
+	uint32_t cpu;
+	const struct name_frame *caller;
+	bool has_stack;
+	uint32_t callers; /* the stack below the function; 0 = nobody */
+
+	/* Of its end; class and reason: of an exception. */
+	const char *class, *reason;
+	uint64_t called_ns; /* since 1970 */
+	uint64_t duration_ns, tracing_ns, unsure_ns;
+};
+
+/* "(a, [1,2])" */
+void trace_line_add_args(struct strbuf *out, const struct trace_line *l);
+/* Both end with a newline. */
+void trace_line_add_text(struct strbuf *out, const struct trace_line *l);
+void trace_line_add_json(struct strbuf *out, const struct trace_line *l);
+
+#endif
