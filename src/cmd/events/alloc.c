@@ -25,7 +25,7 @@ struct alloc {
 	struct event_run *run;
 	struct carrier_stats stats;
 	VEC(struct held) begin, now;
-	bool open, began;
+	bool began;
 };
 
 /* ---- what the node has ----------------------------------------------------------------------- */
@@ -134,12 +134,11 @@ static void make_rows(const struct alloc *a, struct rows *r, double seconds, boo
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* The stream is there once the run has begun. */
-static void open_stats(struct alloc *a)
+static void on_ready(void *arg)
 {
-	if (!a->open)
-		carrier_stats_open(&a->stats, event_run_stream(a->run));
-	a->open = true;
+	struct alloc *a = arg;
+
+	carrier_stats_open(&a->stats, event_run_stream(a->run));
 }
 
 static int show(void *arg, bool last, struct error *err)
@@ -156,7 +155,6 @@ static int show(void *arg, bool last, struct error *err)
 	struct rows rows = {0};
 	int rc;
 
-	open_stats(a);
 	read_carriers(a, false);
 	event_run_span(a->run, &start_ns, &end_ns);
 	answer.duration_ns = end_ns - start_ns;
@@ -176,7 +174,6 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 {
 	struct alloc *a = arg;
 
-	open_stats(a);
 	carrier_stats_take(&a->stats, kind, ev);
 	return 0;
 }
@@ -202,6 +199,7 @@ int cmd_alloc(struct command_context *ctx, struct error *err)
 	const struct event_consumer consumer = {
 		.kinds = CARRIER_STATS_KINDS,
 		.arg = &a,
+		.ready = on_ready,
 		.event = on_event,
 		.drained = on_drained,
 		.show = show,

@@ -21,7 +21,6 @@ struct gc {
 	struct command_context *ctx;
 	struct event_run *run;
 	struct gc_stats stats;
-	bool open;
 	bool any_stack;			/* --by function needs them */
 	struct sched_use threads;	/* of all schedulers, what they got of the CPUs */
 	struct sched_use normal, dirty; /* likewise: how much of their time is collection */
@@ -101,15 +100,13 @@ static uint64_t longer_than(const struct options *o)
 	return o->given.has[OPTION_LONGER_THAN] ? o->longer_than_ns : 0;
 }
 
-static void open_stats(struct gc *gc)
+static void on_ready(void *arg)
 {
+	struct gc *gc = arg;
 	const struct options *o = &gc->ctx->opt;
 
-	if (gc->open)
-		return;
 	gc_stats_open(&gc->stats, event_run_stream(gc->run), o->group_by, 0, longer_than(o));
 	node_wide_open(&gc->wide, event_run_stream(gc->run));
-	gc->open = true;
 }
 
 static int show(void *arg, bool last, struct error *err)
@@ -122,7 +119,6 @@ static int show(void *arg, bool last, struct error *err)
 	uint64_t start_ns, end_ns;
 	int rc;
 
-	open_stats(gc);
 	event_run_span(gc->run, &start_ns, &end_ns);
 	a.duration_ns = end_ns - start_ns;
 	a.scale = 1 / coverage_share_of(&event_run_stream(gc->run)->coverage, GC_STATS_KINDS);
@@ -153,7 +149,6 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 {
 	struct gc *gc = arg;
 
-	open_stats(gc);
 	gc_stats_take(&gc->stats, kind, ev);
 	gc->any_stack |= ev->u.vm.stack != 0;
 	return 0;
@@ -189,7 +184,6 @@ static int on_call(void *arg, const struct event *ev)
 {
 	struct gc *gc = arg;
 
-	open_stats(gc);
 	node_wide_take(&gc->wide, ev);
 	return 0;
 }
@@ -199,8 +193,7 @@ static int on_drained(void *arg, struct error *err)
 	struct gc *gc = arg;
 
 	UNUSED(err);
-	if (gc->open)
-		node_wide_check_blockers(&gc->wide, gc->run);
+	node_wide_check_blockers(&gc->wide, gc->run);
 	return 0;
 }
 
@@ -225,6 +218,7 @@ int cmd_gc(struct command_context *ctx, struct error *err)
 		.gc = !longer_than(o),
 		.calls = wants_node_wide(o) ? &node_wide_calls : NULL,
 		.call = on_call,
+		.ready = on_ready,
 		.begin = wants_node_wide(o) ? on_begin : NULL,
 		.drained = on_drained,
 		.arg = &gc,
@@ -237,8 +231,7 @@ int cmd_gc(struct command_context *ctx, struct error *err)
 	rc = rc ? rc : event_run(ctx, &consumer, &gc.run, err);
 	if (rc == 0 && o->dry_run && !o->json && wants_node_wide(o))
 		node_wide_probes_list(stdout);
-	if (gc.open)
-		gc_stats_close(&gc.stats);
+	gc_stats_close(&gc.stats);
 	node_wide_close(&gc.wide);
 	node_wide_probes_close(gc.probes);
 	event_run_close(gc.run);

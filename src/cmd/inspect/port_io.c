@@ -26,7 +26,6 @@ struct io {
 	struct command_context *ctx;
 	struct event_run *run;
 	struct port_io ports;
-	bool opened;
 	/* By number: when the interval began, and now or when the run ended. */
 	struct counters {
 		VEC(struct counted) ports;
@@ -195,12 +194,11 @@ static void make_answer(struct view *v)
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-/* The dictionary is there once the run has begun. */
-static void open_ports(struct io *io)
+static void on_ready(void *arg)
 {
-	if (!io->opened)
-		port_io_open(&io->ports, event_run_stream(io->run));
-	io->opened = true;
+	struct io *io = arg;
+
+	port_io_open(&io->ports, event_run_stream(io->run));
 }
 
 static int on_begin(void *arg, struct error *err)
@@ -224,7 +222,6 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 {
 	struct io *io = arg;
 
-	open_ports(io);
 	port_io_take(&io->ports, kind, ev);
 	return 0;
 }
@@ -238,7 +235,6 @@ static int on_show(void *arg, bool last, struct error *err)
 	struct view v = {.io = io, .text = STRBUF_INIT};
 	int rc;
 
-	open_ports(io);
 	ask_node(io);
 	make_answer(&v);
 	rc = event_run_show(io->run, &port_io_view, &v.a, port_io_kinds(), &options, err);
@@ -257,6 +253,7 @@ int cmd_port_io(struct command_context *ctx, struct error *err)
 	const struct event_consumer consumer = {
 		.kinds = port_io_kinds(),
 		.arg = &io,
+		.ready = on_ready,
 		.begin = on_begin,
 		.end = on_end,
 		.event = on_event,
@@ -266,8 +263,7 @@ int cmd_port_io(struct command_context *ctx, struct error *err)
 	int rc = table_check(&port_io_table, &options, err);
 
 	rc = rc ? rc : event_run(ctx, &consumer, &io.run, err);
-	if (io.opened)
-		port_io_close(&io.ports);
+	port_io_close(&io.ports);
 	vec_free(&io.before.ports);
 	vec_free(&io.after.ports);
 	event_run_close(io.run);

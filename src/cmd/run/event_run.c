@@ -538,6 +538,8 @@ int event_run(struct command_context *ctx, const struct event_consumer *c, struc
 	if (rc)
 		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
 				 error_text(rc));
+	if (c->ready)
+		c->ready(c->arg);
 	if (ctx->opt.input)
 		return replay(run, err);
 	rc = target_open(&run->node, ctx, err);

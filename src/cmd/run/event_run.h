@@ -4,7 +4,8 @@
  * records -> an event_stream -> the command's own consumer; -o, -d, -i, --watch, --process, and
  * the closing line.
  *
- * Order of calls on a consumer:  event() ...  drained() ...  show() each --watch, and at the end.
+ * Order of calls on a consumer:  ready()  event() ...  drained() ...  show() each --watch, and at
+ * the end.
  */
 #ifndef EBEAM_CMD_EVENT_RUN_H
 #define EBEAM_CMD_EVENT_RUN_H
@@ -58,6 +59,7 @@ struct event_consumer {
 	uint64_t drain_every_ns; /* how often the rings are emptied; 0 = as suits events */
 	/* Every record that is no event, after the stream took it.  NULL ok. */
 	void (*other)(void *arg, const struct event *ev);
+	void (*ready)(void *arg); /* the stream is there, and empty; NULL ok */
 	/* Of a node: right before the first probe is there.  NULL ok.  0 or negative errno. */
 	int (*begin)(void *arg, struct error *err);
 	/* Of a node: as soon as all of them are.  NULL ok. */
