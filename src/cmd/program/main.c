@@ -113,7 +113,7 @@ static int dispatch(struct command_context *ctx, int argc, char **argv, struct e
 }
 
 /* Whoever met a limit may not have known what to raise. */
-static void tell(const char *text, int code)
+static void report(const char *text, int code)
 {
 	const char *fix = error_limit_fix(code);
 
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
 		code = err.code ? (int)err.kind : ERROR_KIND_FAILED;
 		/* Of standard output only: of another pipe nobody would know. */
 		if (rc != -EPIPE || !write_error_reader_is_gone(STDOUT_FILENO))
-			tell(err.code ? err.msg : error_text(rc), err.code ? err.code : rc);
+			report(err.code ? err.msg : error_text(rc), err.code ? err.code : rc);
 	}
 	if (outfile_check(stdout, NULL, &write_err) != 0) {
 		if (rc >= 0 && write_err.code != -EPIPE)

@@ -297,7 +297,7 @@ static int run_loop(struct event_run *run, struct error *err)
 		rc = run->consumer->started(run->consumer->arg, err);
 	if (rc == 0) {
 		live_add_watching(&run->live, run->plan.kinds | run->unprobed, run->unprobed);
-		event_run_tell_budget(run);
+		event_run_report_budget(run);
 		event_run_check_stopped(run, false);
 		rc = watch_schedulers(run, err);
 	}
@@ -358,7 +358,7 @@ static int end(struct event_run *run, struct error *err)
 	rc = rc ? rc : event_run_check_output(run, err);
 	rc = rc ? rc : event_run_close_output(run, err);
 	if (rc == 0)
-		event_run_tell(run);
+		event_run_report(run);
 	return rc;
 }
 
@@ -383,7 +383,7 @@ static int open_live(struct event_run *run, const struct live_config *config, st
 	planned &= ~run->plan.kinds;
 	for (int kind = 0; rc == 0 && kind < NR_EVENT_KINDS; kind++)
 		if (planned >> kind & 1)
-			event_run_tell_refused(&run->plan, planned, kind);
+			event_run_report_refused(&run->plan, planned, kind);
 	return rc;
 }
 
@@ -420,7 +420,7 @@ static int watch(struct event_run *run, struct error *err)
 	if (rc == 0 && run->consumer->counts && !is_chosen(o))
 		source_plan_count(&run->plan, false);
 	if (rc == 0 && o->dry_run)
-		event_run_tell_unprobed(run);
+		event_run_report_unprobed(run);
 	if (rc == 0 && o->dry_run)
 		return event_probes_show(run->ctx, run->node, &run->plan, err);
 	rc = rc ? rc : event_run_filter_node(run, &config, err);

@@ -47,7 +47,7 @@ void event_run_plan_unprobed(struct event_run *run);
  * can. */
 int event_run_plan(struct event_run *run, struct error *err);
 /* All kinds that are refused for the reason of this one, if it is the first of them. */
-void event_run_tell_refused(const struct source_plan *plan, uint64_t kinds, int kind);
+void event_run_report_refused(const struct source_plan *plan, uint64_t kinds, int kind);
 
 /* ---- event_run_output.c ---------------------------------------------------------------------- */
 /* Where text goes: standard output, or a file; a capture has a file of its own. */
@@ -61,11 +61,11 @@ int event_run_check_output(struct event_run *run, struct error *err);
 int event_run_filter(struct event_run *run, struct error *err);
 int event_run_filter_node(struct event_run *run, struct live_config *config, struct error *err);
 /* The closing line on stderr. */
-void event_run_tell(struct event_run *run);
+void event_run_report(struct event_run *run);
 /* What needs no probes. */
-void event_run_tell_unprobed(const struct event_run *run);
+void event_run_report_unprobed(const struct event_run *run);
 /* A budget that cannot be kept is no secret. */
-void event_run_tell_budget(struct event_run *run);
+void event_run_report_budget(struct event_run *run);
 /* If the node is stopped: its zeros are not those of one that idles. */
 void event_run_check_stopped(struct event_run *run, bool at_end);
 

@@ -9,7 +9,7 @@
 /* They have a limit without --longer-than, too. */
 #define LONG_KINDS (1ull << EVENT_LONG_SCHEDULE | 1ull << EVENT_LONG_GC)
 
-void event_run_tell_refused(const struct source_plan *plan, uint64_t kinds, int kind)
+void event_run_report_refused(const struct source_plan *plan, uint64_t kinds, int kind)
 {
 	struct strbuf names = STRBUF_INIT;
 
@@ -51,7 +51,7 @@ int event_run_plan(struct event_run *run, struct error *err)
 		if (!run->plan.missing[kind])
 			continue;
 		if (run->plan.refused[kind][0]) {
-			event_run_tell_refused(&run->plan, UINT64_MAX, kind);
+			event_run_report_refused(&run->plan, UINT64_MAX, kind);
 			continue;
 		}
 		why = why ? why : run->plan.missing[kind];

@@ -165,7 +165,7 @@ void summary_format(struct strbuf *out, const struct summary *s)
 		strbuf_addf(out, "  -> %s", s->path);
 }
 
-static void tell_warnings(const char *p)
+static void report_warnings(const char *p)
 {
 	while (*p) {
 		size_t len = strcspn(p, "\n");
@@ -178,7 +178,7 @@ static void tell_warnings(const char *p)
 void summary_advise(const struct summary *s)
 {
 	if (s->title && s->warnings)
-		tell_warnings(s->warnings);
+		report_warnings(s->warnings);
 	for (int i = 0; i < NR_COUNTERS; i++)
 		if (s->counters[i] && *counter_rows[i].advice)
 			log_warn("ebeam: %" PRIu64 " %s; %s", s->counters[i], counter_rows[i].text,

@@ -15,7 +15,7 @@
 
 /* Everything from a core is said of the moment when it was made, and may lack parts: a line on
  * stderr tells, as the tables look like those of a live node. */
-static void tell_core(const struct beam_node *n)
+static void report_core(const struct beam_node *n)
 {
 	const struct core_facts *facts = core_file_facts(n->core);
 	char missing[32], size[32];
@@ -53,7 +53,7 @@ const char *target_untested(const struct beam_node *n, char *buf, size_t size)
 	return buf;
 }
 
-static void tell_untested(const struct beam_node *n)
+static void report_untested(const struct beam_node *n)
 {
 	char text[TARGET_UNTESTED_SIZE];
 
@@ -61,7 +61,7 @@ static void tell_untested(const struct beam_node *n)
 		log_warn("ebeam: OTP %s is read %s", n->identity.otp_text, text);
 }
 
-static void tell_stopped(int os_pid)
+static void report_stopped(int os_pid)
 {
 	if (proc_is_stopped(os_pid))
 		log_warn("ebeam: the node (pid %d) is stopped (SIGSTOP): nothing happens in it",
@@ -79,7 +79,7 @@ static int open_core(struct beam_node **out, const struct options *opt, unsigned
 				 "them");
 	rc = beam_node_open_core(out, opt->core, opt->exe, target_how(opt) | how, err);
 	if (!rc)
-		tell_core(*out);
+		report_core(*out);
 	return rc;
 }
 
@@ -108,10 +108,10 @@ int target_open(struct beam_node **out, const struct command_context *ctx, struc
 		rc = beam_find(&os_pid, ctx->opt.pid, target_how(&ctx->opt), err);
 		rc = rc ? rc : beam_node_open(out, os_pid, target_how(&ctx->opt), err);
 		if (!rc)
-			tell_stopped(os_pid);
+			report_stopped(os_pid);
 	}
 	if (!rc)
-		tell_untested(*out);
+		report_untested(*out);
 	return rc;
 }
 

@@ -290,7 +290,7 @@ static int open_capture(struct top *t, struct error *err)
 }
 
 /* Rates were scaled by them, and which kinds are watched nobody chose: no advice on that. */
-static void tell_lost_events(struct summary *s)
+static void report_lost_events(struct summary *s)
 {
 	uint64_t lost = s->counters[COUNTER_EVENTS_LOST];
 
@@ -302,7 +302,7 @@ static void tell_lost_events(struct summary *s)
 }
 
 /* What the screen may have shown for a moment only. */
-static void tell_end(const struct top *t, uint64_t start_ns)
+static void report_end(const struct top *t, uint64_t start_ns)
 {
 	double wall = (double)(clock_monotonic_ns() - start_ns) / 1e9;
 	struct timespec cpu = {0};
@@ -322,7 +322,7 @@ static void tell_end(const struct top *t, uint64_t start_ns)
 			 units_format_count(t->sums.processes, rows, sizeof(rows)),
 			 (unsigned long long)t->sums.torn, (unsigned long long)t->sums.vanished);
 	if (!t->ctx->opt.input)
-		tell_lost_events(&s);
+		report_lost_events(&s);
 	summary_print(&s);
 }
 
@@ -348,6 +348,6 @@ int cmd_top(struct command_context *ctx, struct error *err)
 		rc = is_batch(&ctx->opt) || !tty ? top_batch(&t, err) : top_live(&t, err);
 	close_node(&t);
 	if (rc >= 0)
-		tell_end(&t, start_ns);
+		report_end(&t, start_ns);
 	return rc;
 }

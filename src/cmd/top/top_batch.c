@@ -30,7 +30,7 @@ struct batch {
 	unsigned int limit;
 };
 
-static void tell_warnings(struct top *t)
+static void report_warnings(struct top *t)
 {
 	const char *text;
 
@@ -44,7 +44,7 @@ static int drain(void *ctx, struct error *err)
 
 	(void)err;
 	top_drain(b->top);
-	tell_warnings(b->top);
+	report_warnings(b->top);
 	return 0;
 }
 
@@ -240,7 +240,7 @@ int top_batch(struct top *t, struct error *err)
 		b.limit = 1;
 	if (t->node)
 		top_start_samples(t);
-	tell_warnings(t);
+	report_warnings(t);
 	screen_open(&b.screen, from_environment("LINES", BATCH_ROWS, SCREEN_MAX_ROWS),
 		    from_environment("COLUMNS", BATCH_COLUMNS, SCREEN_MAX_COLUMNS));
 	panel_open(&b.panel, o->columns ? o->columns : p->columns, o->sort ? o->sort : p->sort);

@@ -98,7 +98,7 @@ struct top_events {
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static void tell_missing(struct top_events *e)
+static void report_missing(struct top_events *e)
 {
 	char why[SOURCE_REASON_SIZE];
 
@@ -168,7 +168,7 @@ static void begin(struct top_events *e)
 
 	pthread_mutex_lock(&e->lock);
 	event_rates_init(&e->rates, e->kinds);
-	tell_missing(e);
+	report_missing(e);
 	e->watching_ns = e->seen_until_ns = clock_monotonic_ns();
 	e->counting = false;
 	e->unlimited[0] = '\0';

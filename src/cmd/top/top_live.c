@@ -106,7 +106,7 @@ void live_top_set_alarm(struct live_top *l)
 }
 
 /* One after the other. */
-void live_top_tell_warning(struct live_top *l)
+void live_top_report_warning(struct live_top *l)
 {
 	const char *text = l->message[0] ? NULL : top_next_warning(l->top);
 
@@ -163,7 +163,7 @@ int live_top_step(struct live_top *l, struct error *err)
 	if (rc == 0 && l->overlay)
 		top_overlay_refresh(l->overlay, l->top);
 	rc = has_read(l, rc, err);
-	live_top_tell_warning(l);
+	live_top_report_warning(l);
 	live_top_draw(l);
 	return rc ? rc : is_last(l);
 }
@@ -248,7 +248,7 @@ static int tick(void *ctx, struct error *err)
 	int rc;
 
 	top_drain(l->top);
-	live_top_tell_warning(l);
+	live_top_report_warning(l);
 	if (l->message[0] && clock_monotonic_ns() - l->message_ns > MESSAGE_NS) {
 		l->message[0] = '\0';
 		l->dirty = true;
@@ -310,7 +310,7 @@ static int run(struct live_top *l, struct error *err)
 	if (rc == 0) {
 		if (t->node)
 			top_start_samples(t);
-		live_top_tell_warning(l);
+		live_top_report_warning(l);
 		rc = loop_add_timer(l->loop, TICK_NS, tick, l, err);
 	}
 	rc = rc ? rc : loop_run(l->loop, err);

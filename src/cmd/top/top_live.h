@@ -44,7 +44,7 @@ struct live_top {
 /* At the bottom of the screen, for a while. */
 void live_top_say(struct live_top *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The next warning, if nothing else is said. */
-void live_top_tell_warning(struct live_top *l);
+void live_top_report_warning(struct live_top *l);
 struct panel *live_top_panel(struct live_top *l); /* the one that is shown */
 struct top_view live_top_view(struct live_top *l, struct panel_source *source);
 void live_top_draw(struct live_top *l);

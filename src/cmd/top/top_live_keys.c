@@ -110,7 +110,7 @@ static int change_node(struct live_top *l, struct error *err)
 	rc = live_top_step(l, err);
 	if (rc == 0 && l->top->frame.state != TOP_EXITED)
 		top_start_samples(l->top);
-	live_top_tell_warning(l);
+	live_top_report_warning(l);
 	return rc;
 }
 

@@ -76,7 +76,7 @@ void trace_count(struct trace *t, const struct event *ev)
 }
 
 /* Calls without an end, and why. */
-static void tell_ends(struct trace *t)
+static void report_ends(struct trace *t)
 {
 	const struct event_stream *s = event_run_stream(t->run);
 	/* First: what is no more under way has ended unseen. */
@@ -117,7 +117,7 @@ static void tell_ends(struct trace *t)
 }
 
 /* Of few calls that are seen to their end, "0 of them" says little. */
-static void tell_longer(struct trace *t)
+static void report_longer(struct trace *t)
 {
 	const struct event_stream_limited *l = &event_run_stream(t->run)->calls.limited;
 	char longer[32], seen[128] = "";
@@ -132,27 +132,27 @@ static void tell_longer(struct trace *t)
 		   units_format_ns(t->ctx->opt.longer_than_ns, longer, sizeof(longer)), seen);
 }
 
-void trace_tell(struct trace *t)
+void trace_report(struct trace *t)
 {
 	if (t->reported)
 		return;
 	t->reported = true;
 	if (t->ctx->opt.longer_than_ns)
-		tell_longer(t);
+		report_longer(t);
 	if (!t->ctx->opt.limit && trace_is_full(t))
 		trace_warn(t,
 			   "ended after the first %u calls: -n says how many, --count "
 			   "counts all",
 			   t->limit);
-	trace_limits_tell(t);
+	trace_limits_report(t);
 	if (t->functions.undecided)
 		trace_warn(t,
 			   "%" PRIu64 " call%s not decided: what the pattern matches was truncated "
 			   "(--size, --depth)",
 			   t->functions.undecided, trace_plural(t->functions.undecided));
-	trace_points_tell(t);
-	tell_ends(t);
-	trace_code_tell(t);
+	trace_points_report(t);
+	report_ends(t);
+	trace_code_report(t);
 }
 
 static int on_show(void *arg, bool last, struct error *err)
@@ -164,10 +164,10 @@ static int on_show(void *arg, bool last, struct error *err)
 	if (!last)
 		return 0;
 	if (first)
-		trace_tell(t);
+		trace_report(t);
 	rc = t->stats ? trace_totals_show(t, err) : 0;
 	if (rc == 0 && !first)
-		trace_tell(t);
+		trace_report(t);
 	return rc;
 }
 
@@ -322,7 +322,7 @@ static void closing(void *arg, struct strbuf *line)
 	struct trace *t = arg;
 	const struct options *o = &t->ctx->opt;
 
-	trace_tell(t); /* if there was no answer but a capture */
+	trace_report(t); /* if there was no answer but a capture */
 	trace_add_cost(t, line);
 	if (o->output && strcmp(o->output, "-") != 0)
 		strbuf_addf(line, "  -> %s", o->output);

@@ -138,7 +138,7 @@ int trace_points_tick(struct trace *t, struct error *err);
  * error is of the last one that could not be armed. */
 int trace_points_follow(struct trace *t, struct error *err);
 /* Why ends were not seen. */
-void trace_points_tell(struct trace *t);
+void trace_points_report(struct trace *t);
 
 unsigned int trace_nr_by_breakpoint(const struct trace *t); /* functions */
 unsigned int trace_points_nr(const struct trace_points *p); /* debug registers that are used */
@@ -161,7 +161,7 @@ void trace_sites_tick(struct trace *t, uint64_t now);
 /* Of the functions that there are: from now on the code is watched. */
 void trace_code_open(struct trace *t);
 void trace_code_tick(struct trace *t, uint64_t now);
-void trace_code_tell(struct trace *t);
+void trace_code_report(struct trace *t);
 void trace_code_free(struct trace *t);
 
 /* ---- trace_show.c: lines --------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ int trace_profile_choose(struct trace *t, struct event_consumer *consumer, struc
 void trace_profile_close(struct trace *t);
 
 /* ---- trace_limits.c: what was missed by throttling ------------------------------------------- */
-void trace_limits_tell(struct trace *t);
+void trace_limits_report(struct trace *t);
 /* As of struct event_consumer. */
 double trace_call_error(void *arg);
 double trace_c_call_error(void *arg);
@@ -229,7 +229,7 @@ bool trace_is_full(const struct trace *t);
 /* To standard error, and into an answer in JSON that comes after it. */
 void trace_warn(struct trace *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* What was missed by throttling, at the end. */
-void trace_tell(struct trace *t);
+void trace_report(struct trace *t);
 /* Of a capture: is this call one of those that the patterns mean? */
 bool trace_takes(const struct trace *t, const struct event *ev);
 

@@ -82,7 +82,7 @@ static bool has_changed(struct trace *t)
 }
 
 /* Those that were watched and are not there any more. */
-static void tell_gone(struct trace *t, const bool *was_watched, size_t before)
+static void report_gone(struct trace *t, const bool *was_watched, size_t before)
 {
 	for (size_t i = 0; i < before; i++) {
 		struct trace_function *f = &t->functions.v.data[i];
@@ -112,7 +112,7 @@ static int follow(struct trace *t, struct error *err)
 	rc = trace_functions_find(&t->functions, t, &whole, err);
 	if (rc)
 		return rc;
-	tell_gone(t, was_watched, before);
+	report_gone(t, was_watched, before);
 	for (size_t i = before; i < t->functions.v.len; i++)
 		add_module(t, &t->functions.v.data[i].target);
 	/* Of those that were found, whatever of others could not be read. */
@@ -169,7 +169,7 @@ void trace_code_tick(struct trace *t, uint64_t now)
 	}
 }
 
-void trace_code_tell(struct trace *t)
+void trace_code_report(struct trace *t)
 {
 	const struct trace_code *c = &t->code;
 	uint64_t ns = c->unwatched_ns;

@@ -36,7 +36,7 @@ static void add_interval(struct strbuf *out, double calls, const struct limited 
 		strbuf_addf(out, " (%s .. %s, 95 %% confidence interval)", from, to);
 }
 
-static void tell_limited(struct trace *t, const struct limited *l)
+static void report_limited(struct trace *t, const struct limited *l)
 {
 	struct strbuf all = STRBUF_INIT;
 	char seen[32], sum[32];
@@ -117,7 +117,7 @@ static double two_digits(double n)
  * What limits would let all calls of Erlang functions be seen: twice as much as all hits take on
  * average, as not each moment is like the others.  A node that idles has what a busier one has.
  */
-static void tell_enough(struct trace *t)
+static void report_enough(struct trace *t)
 {
 	const struct breakpoints_state *b = &t->last;
 	double all = b->share > 0 ? b->cost / 100 / b->share : 0, seconds, percent, rate, now_rate;
@@ -156,7 +156,7 @@ static void tell_enough(struct trace *t)
 	strbuf_free(&limits);
 }
 
-void trace_limits_tell(struct trace *t)
+void trace_limits_report(struct trace *t)
 {
 	const struct event_stream *stream = event_run_stream(t->run);
 	const struct event_stream_calls *c = &stream->calls;
@@ -183,9 +183,9 @@ void trace_limits_tell(struct trace *t)
 	size_t nr_callers = 0;
 
 	c_code.least = trace_c_call_error(t) == 0;
-	tell_limited(t, &erlang);
-	tell_enough(t);
-	tell_limited(t, &c_code);
+	report_limited(t, &erlang);
+	report_enough(t);
+	report_limited(t, &c_code);
 	if (!erlang.tripped && !c_code.tripped)
 		return;
 	if (t->stats)

@@ -161,7 +161,7 @@ static int probe_c_functions(struct trace *t, struct error *err)
 }
 
 /* What a hit costs, for whoever takes that off durations; again when it has changed. */
-static void tell_hit_ns(struct trace *t, int i, const char *key, unsigned int ns)
+static void report_hit_ns(struct trace *t, int i, const char *key, unsigned int ns)
 {
 	unsigned int *before = &t->points.hit_ns[i];
 	char text[32];
@@ -263,7 +263,7 @@ int trace_points_open(struct trace *t, struct error *err)
 	if (rc == 0) {
 		trace_sites_predict(t);
 		breakpoints_state(t->points.breakpoints, &t->last);
-		tell_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
+		report_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
 	}
 	return rc ? rc : add_probes(t, &config, err);
 }
@@ -362,7 +362,7 @@ int trace_points_follow(struct trace *t, struct error *err)
 	return rc;
 }
 
-void trace_points_tell(struct trace *t)
+void trace_points_report(struct trace *t)
 {
 	static const char *const why[NR_UNCAUGHT] = {
 		[UNCAUGHT_NEW] = "the first ones from a call site show where they return to",
@@ -417,7 +417,7 @@ static uint64_t lost_so_far(struct trace *t)
  * Nothing is paired before it is known that no end of that time was missed.  A record that is lost
  * was begun before it is counted, as long ago as the window is wide.
  */
-static void tell_gaps(struct trace *t)
+static void report_gaps(struct trace *t)
 {
 	struct trace_points *p = &t->points;
 	struct live *l = event_run_live(t->run);
@@ -446,9 +446,9 @@ int trace_points_tick(struct trace *t, struct error *err)
 	if (!p->breakpoints)
 		return 0;
 	breakpoints_tick(p->breakpoints);
-	tell_gaps(t);
-	tell_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
-	tell_hit_ns(t, 1, "c_call_hit_ns", session_call_hit_ns(event_run_live(t->run)->session));
+	report_gaps(t);
+	report_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
+	report_hit_ns(t, 1, "c_call_hit_ns", session_call_hit_ns(event_run_live(t->run)->session));
 	trace_code_tick(t, now);
 	trace_sites_tick(t, now);
 	return 0;

@@ -60,7 +60,7 @@ static int on_show(void *arg, bool last, struct error *err)
 	int rc = last ? weigh_finish(&t->weigh, err) : 0;
 
 	if (rc == 0 && last)
-		trace_tell(t);
+		trace_report(t);
 	return rc;
 }
 

@@ -231,7 +231,7 @@ static const char *function_of_slice(const struct diagnosis *d, const struct dia
 }
 
 /* Where one that runs is stands in registers: its memory has where it stopped last. */
-void finding_tell_process(struct making *m, struct finding *f, const struct diagnosed_process *p)
+void finding_report_process(struct making *m, struct finding *f, const struct diagnosed_process *p)
 {
 	bool runs = p->status && strcmp(p->status, "running") == 0;
 	const char *function = runs ? function_of_slice(m->d, p) : NULL;

@@ -63,7 +63,7 @@ void finding_command(struct finding *f, const char *text, ...)
 /* "<0.80.0> my_server"; malloc'ed.  NULL: "a process". */
 char *finding_process_text(const struct diagnosed_process *p);
 /* What it does now, as evidence. */
-void finding_tell_process(struct making *m, struct finding *f, const struct diagnosed_process *p);
+void finding_report_process(struct making *m, struct finding *f, const struct diagnosed_process *p);
 
 double diagnosis_seconds(const struct diagnosis *d); /* never 0 */
 const struct diagnosed_process *diagnosed_at(const struct diagnosis *d, uint32_t i);

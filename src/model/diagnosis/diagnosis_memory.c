@@ -37,7 +37,7 @@ static const char *what_grew_most(const struct diagnosis *d)
 	return most ? most->type : NULL;
 }
 
-static void tell_what_grew(struct finding *f, const struct diagnosis *d)
+static void report_what_grew(struct finding *f, const struct diagnosis *d)
 {
 	const struct diagnosed_process *largest = NULL;
 	struct texts t = {.nr = 0};
@@ -101,7 +101,7 @@ static const struct diagnosed_process *binary_holder(const struct diagnosis *d)
 	return holder;
 }
 
-static void tell_holder(struct finding *f, const struct diagnosed_process *holder)
+static void report_holder(struct finding *f, const struct diagnosed_process *holder)
 {
 	char *who = finding_process_text(holder);
 	struct texts t = {.nr = 0};
@@ -147,10 +147,10 @@ void rule_memory_grows(struct making *m)
 	if (is_of_code(d, grew))
 		finding_evidence(f, "modules were loaded meanwhile: %s of code",
 				 text_bytes(&t, code_growth(d)));
-	tell_what_grew(f, d);
+	report_what_grew(f, d);
 	finding_command(f, "mem");
 	if (what && strcmp(what, "binary") == 0 && holder) {
-		tell_holder(f, holder);
+		report_holder(f, holder);
 		finding_command(f, "inspect '%s' --heap", holder->pid);
 	} else {
 		finding_command(f, what && strcmp(what, "ets") == 0 ? "ets --sort memory"
@@ -248,7 +248,7 @@ void rule_binaries(struct making *m)
 			  holder->binaries > 0.5 * binary && holder->nr_binaries >= 20 ? 46 : 32,
 			  FINDING_POSSIBLE, "%s of %s are binaries outside of heaps",
 			  text_bytes(&t, binary), text_bytes(&t, total));
-	tell_holder(f, holder);
+	report_holder(f, holder);
 	finding_evidence(
 		f,
 		"a process that keeps a small part of a large binary keeps all of it, and one that "

@@ -113,7 +113,7 @@ static const char *at_least(const struct diagnosed_scheduler *s)
 	return s->lasts ? "at least " : "";
 }
 
-static void tell_of_slice(struct finding *f, const struct diagnosed_scheduler *s)
+static void report_slice(struct finding *f, const struct diagnosed_scheduler *s)
 {
 	bool is_short = 10 * s->waited_ns > kept_ns(s);
 	struct texts t = {.nr = 0};
@@ -178,7 +178,7 @@ void rule_long_slices(struct making *m)
 
 		if (is_long(s) && (all || !is_reported_by_locks(m->d, s)) &&
 		    f->evidence.len < FINDING_NAMES_SHOWN)
-			tell_of_slice(f, s);
+			report_slice(f, s);
 	}
 	finding_evidence(
 		f, "a NIF or BIF that does not yield keeps all other processes of that scheduler "
@@ -256,7 +256,7 @@ static void find_dirty_pool(struct making *m, const struct dirty_pool *p)
 
 		if (!s->dirty || strcmp(s->type, p->type) != 0 || !s->longest_ns)
 			continue;
-		tell_of_slice(f, s);
+		report_slice(f, s);
 		shown++;
 	}
 	finding_evidence(f, "more of them: erl %s", p->option);
@@ -287,7 +287,7 @@ static void add_rate(struct strbuf *out, double n)
 }
 
 /* "20 more per second, give or take 1.3" */
-static void tell_growth(struct strbuf *out, const struct growth *g)
+static void report_growth(struct strbuf *out, const struct growth *g)
 {
 	if (isnan(g->error))
 		return;
@@ -326,7 +326,7 @@ void rule_mailboxes(struct making *m)
 		if (p->queue_last < 1000)
 			continue;
 		who = finding_process_text(p);
-		tell_growth(&rate, &p->queue_growth);
+		report_growth(&rate, &p->queue_growth);
 		if (grows || grows_slowly(p)) {
 			weight = grows ? 62 + 8 * log10(last / 1000)
 				       : MIN(36 + 12 * log10(last / 1000), 76.0);
@@ -354,7 +354,7 @@ void rule_mailboxes(struct making *m)
 				finding_evidence(f, "%s: %s", trend(&p->queue_growth), rate.buf);
 		}
 		strbuf_free(&rate);
-		finding_tell_process(m, f, p);
+		finding_report_process(m, f, p);
 		finding_command(f, "inspect '%s' --mailbox", p->pid);
 		finding_command(f, "msg --to '%s' -d 10", p->pid);
 		free(who);
@@ -386,7 +386,7 @@ void rule_bottleneck(struct making *m)
 			finding_evidence(f,
 					 "its mailbox was never shorter than %" PRIu64 " messages",
 					 p->queue_min);
-		finding_tell_process(m, f, p);
+		finding_report_process(m, f, p);
 		finding_command(f, "dump --waits");
 		finding_command(f, "inspect '%s'", p->pid);
 		free(who);
@@ -571,7 +571,7 @@ void rule_busiest(struct making *m)
 			  100.0 * most->samples / d->scheduler_samples);
 	finding_evidence(f, "it ran in %u of %u samples of the schedulers", most->samples,
 			 d->scheduler_samples);
-	finding_tell_process(m, f, diagnosed_at(d, most->process));
+	finding_report_process(m, f, diagnosed_at(d, most->process));
 	free(who);
 	for (size_t i = 1; i < d->busy.len && keeps_busy(d, &d->busy.data[i]); i++) {
 		who = finding_process_text(diagnosed_at(d, d->busy.data[i].process));

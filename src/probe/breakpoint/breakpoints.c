@@ -149,8 +149,8 @@ static bool read_hits(struct breakpoints *b, struct watched_thread *t, unsigned 
 	return true;
 }
 
-static void tell_gap(struct breakpoints *b, unsigned int i, int os_tid, uint64_t from_ns,
-		     uint64_t to_ns)
+static void report_gap(struct breakpoints *b, unsigned int i, int os_tid, uint64_t from_ns,
+		       uint64_t to_ns)
 {
 	if (is_return_site(b, i) && b->config.gap)
 		b->config.gap(b->config.arg, b->sites[i].addr, os_tid, from_ns, to_ns);
@@ -217,7 +217,7 @@ static void again(struct breakpoints *b, struct watched_thread *t, unsigned int 
 		disarm(a);
 	now = clock_monotonic_ns();
 	a->since_ns = now;
-	tell_gap(b, i, t->os_tid, from_ns, now);
+	report_gap(b, i, t->os_tid, from_ns, now);
 }
 
 /* Gives hits to one that is on, and sees whether it still was. */
@@ -439,7 +439,7 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint16_t scheduler, u
 		expect_hits(b, &t, i, true);
 		rc = arm(b, &t, i, affordable(&t));
 		t.armed[i].since_ns = clock_monotonic_ns();
-		tell_gap(b, i, os_tid, b->listed_ns, t.armed[i].since_ns);
+		report_gap(b, i, os_tid, b->listed_ns, t.armed[i].since_ns);
 	}
 	vec_push(&b->threads, t);
 	return rc == -ESRCH ? 0 : rc;
@@ -638,7 +638,7 @@ void breakpoints_remove(struct breakpoints *b, uint64_t addr)
 			continue;
 		uint64_t from_ns = take_away(b, i);
 
-		tell_gap(b, i, 0, from_ns, b->closing ? UINT64_MAX : clock_monotonic_ns());
+		report_gap(b, i, 0, from_ns, b->closing ? UINT64_MAX : clock_monotonic_ns());
 		b->sites[i].addr = 0;
 		bpf_map_delete_elem(b->config.points, &addr);
 	}

@@ -133,7 +133,7 @@ static double op_work(void *arg)
 	return meter_work(c->meter);
 }
 
-static void op_tell(void *arg, unsigned int group, struct controller_change *change)
+static void op_report(void *arg, unsigned int group, struct controller_change *change)
 {
 	struct controller *c = arg;
 
@@ -153,7 +153,7 @@ static const struct duty_cycle_ops ops = {
 	.clocks = op_clocks,
 	.node_ns = op_node_ns,
 	.work = op_work,
-	.tell = op_tell,
+	.report = op_report,
 };
 
 /* ---- the thread ------------------------------------------------------------------------------ */

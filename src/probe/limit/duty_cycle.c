@@ -197,7 +197,7 @@ static enum coverage_state state_of(const struct duty_cycle *d, unsigned int i)
 }
 
 /* `work`: as it was read last, at ts_ns. */
-static void tell(struct duty_cycle *d, unsigned int i, uint64_t ts_ns, double work)
+static void report(struct duty_cycle *d, unsigned int i, uint64_t ts_ns, double work)
 {
 	struct duty_cycle_group *u = &d->groups[i];
 	struct controller_change change = {
@@ -210,7 +210,7 @@ static void tell(struct duty_cycle *d, unsigned int i, uint64_t ts_ns, double wo
 
 	u->was_off = true;
 	u->reported_dropped |= d->budget.sources[i].dropped && !u->on;
-	d->ops->tell(d->arg, i, &change);
+	d->ops->report(d->arg, i, &change);
 }
 
 /* How far the node is. */
@@ -226,7 +226,7 @@ static void report_work(struct duty_cycle *d, uint64_t now)
 		return;
 	change.work = (uint64_t)steps(d, work_now(d), d->account.total.own_ns);
 	d->reported_work_ns = now;
-	d->ops->tell(d->arg, DUTY_CYCLE_NO_GROUP, &change);
+	d->ops->report(d->arg, DUTY_CYCLE_NO_GROUP, &change);
 }
 
 static void log_cost(struct duty_cycle *d, uint64_t now)
@@ -266,7 +266,7 @@ static void disable(struct duty_cycle *d, unsigned int i)
 	ts_ns = now_ns(d);
 	close_window(d, u, ts_ns, work);
 	u->on = false;
-	tell(d, i, last_ns, work);
+	report(d, i, last_ns, work);
 }
 
 static void take_away(struct duty_cycle *d, unsigned int i)
@@ -311,7 +311,7 @@ static void report_dropped(struct duty_cycle *d)
 {
 	for (unsigned int i = 0; i < d->nr; i++) {
 		if (d->budget.sources[i].dropped && !d->groups[i].reported_dropped)
-			tell(d, i, now_ns(d), d->account.total.work);
+			report(d, i, now_ns(d), d->account.total.work);
 	}
 }
 
@@ -352,7 +352,7 @@ static int turn_on(struct duty_cycle *d, unsigned int i, struct error *err)
 	open_window(d, u, now, work);
 	budget_began(&d->budget, i, now);
 	if (u->was_off)
-		tell(d, i, now, work);
+		report(d, i, now, work);
 	return 0;
 }
 
@@ -535,6 +535,6 @@ void duty_cycle_end(struct duty_cycle *d)
 			open_window(d, u, now, work);
 		}
 		if (u->was_off)
-			tell(d, i, now, work);
+			report(d, i, now, work);
 	}
 }

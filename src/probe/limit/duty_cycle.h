@@ -37,7 +37,7 @@ struct duty_cycle_ops {
 	uint64_t (*node_ns)(void *arg);
 	double (*work)(void *arg);
 	/* Takes a change, without `kinds`, of a group or of none. */
-	void (*tell)(void *arg, unsigned int group, struct controller_change *change);
+	void (*report)(void *arg, unsigned int group, struct controller_change *change);
 };
 
 /* A group of probes. */

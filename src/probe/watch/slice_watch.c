@@ -195,8 +195,8 @@ static void hold(struct slice_watch *w, struct long_slice *done)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static void tell(struct slice_watch *w, const struct lasted *l, enum event_kind kind,
-		 const uint64_t *values, uint16_t nr)
+static void report(struct slice_watch *w, const struct lasted *l, enum event_kind kind,
+		   const uint64_t *values, uint16_t nr)
 {
 	struct long_slice done = {.event = xcalloc(1, sizeof(*done.event))};
 	const struct span *s = l->span;
@@ -230,24 +230,24 @@ static bool is_wanted(const struct slice_watch *w, enum event_kind kind)
 	return w->config.kinds >> kind & 1;
 }
 
-static void tell_slice(struct slice_watch *w, const struct lasted *l)
+static void report_slice(struct slice_watch *w, const struct lasted *l)
 {
 	const uint64_t values[] = {l->ns, l->span->has_stack ? l->span->call.entry : 0,
 				   EVENT_UNKNOWN, l->error_ns, l->span->about.id};
 
 	/* Names of a port follow. */
 	if (is_wanted(w, EVENT_LONG_SCHEDULE))
-		tell(w, l, EVENT_LONG_SCHEDULE, values, l->span->port ? 5 : 4);
+		report(w, l, EVENT_LONG_SCHEDULE, values, l->span->port ? 5 : 4);
 }
 
-static void tell_nif(struct slice_watch *w, const struct lasted *l)
+static void report_nif(struct slice_watch *w, const struct lasted *l)
 {
 	static const uint64_t none[3];
 	const uint64_t *mfa = l->span->has_stack ? l->span->stack->current_mfa : none;
 	const uint64_t values[] = {mfa[0], mfa[1], mfa[2], l->ns, l->error_ns};
 
 	if (is_wanted(w, EVENT_NIF_RETURN))
-		tell(w, l, EVENT_NIF_RETURN, values, ARRAY_SIZE(values));
+		report(w, l, EVENT_NIF_RETURN, values, ARRAY_SIZE(values));
 }
 
 /*
@@ -269,7 +269,7 @@ static enum event_word type_of(const struct running_process *was, const struct r
 	return EVENT_WORD_MAJOR;
 }
 
-static void tell_gc(struct slice_watch *w, size_t at, const struct lasted *l)
+static void report_gc(struct slice_watch *w, size_t at, const struct lasted *l)
 {
 	static const struct running_process unknown = {.heap = EVENT_UNKNOWN,
 						       .old_heap = EVENT_UNKNOWN};
@@ -291,13 +291,14 @@ static void tell_gc(struct slice_watch *w, size_t at, const struct lasted *l)
 		now = unknown;
 	kind = type == EVENT_WORD_MINOR ? EVENT_GC_MINOR_END : EVENT_GC_MAJOR_END;
 	if (type != EVENT_WORD_NONE && is_wanted(w, kind))
-		tell(w, l, kind,
-		     (const uint64_t[]){reclaimed, now.heap, now.old_heap, l->ns, l->error_ns}, 5);
+		report(w, l, kind,
+		       (const uint64_t[]){reclaimed, now.heap, now.old_heap, l->ns, l->error_ns},
+		       5);
 	if (is_wanted(w, EVENT_LONG_GC))
-		tell(w, l, EVENT_LONG_GC,
-		     (const uint64_t[]){type, l->ns, was->heap, was->old_heap, now.heap,
-					now.old_heap, l->error_ns},
-		     7);
+		report(w, l, EVENT_LONG_GC,
+		       (const uint64_t[]){type, l->ns, was->heap, was->old_heap, now.heap,
+					  now.old_heap, l->error_ns},
+		       7);
 }
 
 /* It began and ended in the middle between a sample that saw it and one that did not. */
@@ -316,11 +317,11 @@ static void end_span(struct slice_watch *w, size_t at, int kind, uint64_t next_n
 	if (s->key.of && s->last_ns > s->first_ns &&
 	    (whole && w->config.unsure ? most_ns : l.ns) >= w->config.longer_than_ns) {
 		if (kind == RUNNING_NIF)
-			tell_nif(w, &l);
+			report_nif(w, &l);
 		else if (kind == RUNNING_GC)
-			tell_gc(w, at, &l);
+			report_gc(w, at, &l);
 		else
-			tell_slice(w, &l);
+			report_slice(w, &l);
 	}
 	s->key.of = 0;
 }

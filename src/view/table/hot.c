@@ -231,7 +231,7 @@ static void write_head(FILE *f, const char *label, const struct snapshot *s)
 	fputc('\n', f);
 }
 
-static void tell_spinning(FILE *f, const struct snapshot *s)
+static void write_spinning(FILE *f, const struct snapshot *s)
 {
 	if (s->by_kind[SAMPLE_WAIT] && !s->options.idle)
 		fprintf(f,
@@ -285,7 +285,7 @@ int hot_write(FILE *f, const struct snapshot *s, const struct hot_options *o, st
 	if (hot_has_states(s)) {
 		rc = hot_write_states(f, s, o, err);
 	} else {
-		tell_spinning(f, s);
+		write_spinning(f, s);
 		rc = hot_write_section(f, "Functions", &functions, o, err);
 	}
 	if (rc)

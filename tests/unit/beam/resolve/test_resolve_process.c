@@ -40,7 +40,7 @@ static int close_test(void **state)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-static void tell(struct fix *x, const struct rec_raw_process *raw)
+static void report(struct fix *x, const struct rec_raw_process *raw)
 {
 	x->r->base.process(&x->r->base, x->names, raw);
 }
@@ -86,24 +86,24 @@ static void test_process(void **state)
 	assert_null(p->label);
 	assert_initial_call(x, p, NULL);
 	fakenode_mfa(x->f, raw.initial, "proc_lib", "init_p", 5);
-	tell(x, &raw);
+	report(x, &raw);
 	assert_initial_call(x, process_of_sample(x, EPID), "proc_lib:init_p/5");
 	fakenode_mfa(x->f, raw.initial_call, "gen_server", "init_it", SMALL(6));
 	raw.registered = fakenode_atom(x->f, "kernel_sup");
-	tell(x, &raw);
+	report(x, &raw);
 	before = p = process_of_sample(x, EPID);
 	assert_string_equal(p->registered, "kernel_sup");
 	assert_initial_call(x, p, "gen_server:init_it/6");
 	assert_ptr_equal(process_of_sample(x, EPID), before);
 	/* A change makes another process of it; the samples before keep theirs. */
 	raw.registered = fakenode_atom(x->f, "other");
-	tell(x, &raw);
+	report(x, &raw);
 	p = process_of_sample(x, EPID);
 	assert_ptr_not_equal(p, before);
 	assert_string_equal(p->registered, "other");
 	assert_string_equal(before->registered, "kernel_sup");
 	raw.registered = 0;
-	tell(x, &raw);
+	report(x, &raw);
 	assert_null(process_of_sample(x, EPID)->registered);
 	/* Its neighbour knows nothing of that. */
 	assert_null(process_of_sample(x, EPID + (8 << 4))->registered);
@@ -119,7 +119,7 @@ static void test_many_processes(void **state)
 	uint32_t n = 0;
 
 	raw.registered = fakenode_atom(x->f, "kernel_sup");
-	tell(x, &raw);
+	report(x, &raw);
 	for (int i = 0; i < 4; i++) {
 		for (uint32_t end = n + PROCESS_SET_MAX / 2; n < end; n++)
 			process_of_epid(x->r, x->names, ((uint64_t)n + 1000) << 4 | 3);
@@ -129,7 +129,7 @@ static void test_many_processes(void **state)
 	}
 	/* One that nobody saw in all that time is as new. */
 	raw.epid = EPID + (8 << 4);
-	tell(x, &raw);
+	report(x, &raw);
 	for (uint32_t end = n + 2 * PROCESS_SET_MAX; n < end; n++)
 		process_of_epid(x->r, x->names, ((uint64_t)n + 1000) << 4 | 3);
 	assert_null(process_of_sample(x, raw.epid)->registered);
@@ -154,15 +154,15 @@ static void test_odd_initial_calls(void **state)
 	fakenode_mfa(x->f, raw.initial, "erlang", "apply", 2);
 	for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
 		memcpy(raw.initial_call, odd[i], sizeof(odd[i]));
-		tell(x, &raw);
+		report(x, &raw);
 		assert_initial_call(x, process_of_sample(x, EPID), "erlang:apply/2");
 	}
 	raw.initial[2] = 4000;
-	tell(x, &raw);
+	report(x, &raw);
 	assert_initial_call(x, process_of_sample(x, EPID), NULL);
 	/* Words that are no local pids are no processes. */
 	raw.epid = 0x2987;
-	tell(x, &raw);
+	report(x, &raw);
 	assert_null(process_of_sample(x, 0x2987));
 	assert_null(process_of_sample(x, 0));
 }
@@ -217,7 +217,7 @@ static void set_label(struct fix *x, struct labelled *p, uint64_t label)
 
 static void assert_label(struct fix *x, const struct labelled *p, const char *expect)
 {
-	tell(x, &p->raw);
+	report(x, &p->raw);
 	assert_string_equal(process_of_sample(x, EPID)->label, expect);
 }
 
@@ -234,7 +234,7 @@ static void test_labels(void **state)
 	set_label(x, &p, make_label(x, "worker", 17));
 	assert_label(x, &p, "{worker,[17,second]}");
 	p.raw.label = 0;
-	tell(x, &p.raw);
+	report(x, &p.raw);
 	assert_null(process_of_sample(x, EPID)->label);
 }
 
@@ -280,10 +280,10 @@ static void test_label_that_is_gone(void **state)
 	assert_label(x, &p, "{worker,[...]}");
 	/* However many there are, a second is not spent on waiting for them. */
 	for (int i = 0; i < 40; i++)
-		tell(x, &p.raw);
+		report(x, &p.raw);
 	assert_true(x->r->label_waited_us < 150000);
 	p.raw.h.ts_ns = 1000000000;
-	tell(x, &p.raw);
+	report(x, &p.raw);
 	assert_in_range(x->r->label_waited_us, 1, 20000);
 }
 

@@ -187,7 +187,7 @@ static void the_end_of_the_process_ends_it(void **state)
 /* ---- signals, in children -------------------------------------------------------------------- */
 
 /* Tells the parent that it has got somewhere. */
-static void tell(int fd, char what)
+static void report(int fd, char what)
 {
 	if (write(fd, &what, 1) != 1)
 		_exit(98);
@@ -212,14 +212,14 @@ static void child_that_hangs(int fd)
 	if (outfile_open(&o, "loop-test-output", OUTFILE_WHOLE, stdout, &err) ||
 	    loop_open(&l, &err))
 		_exit(97);
-	tell(fd, 'r'); /* running */
+	report(fd, 'r'); /* running */
 	if (loop_run(l, &err) != LOOP_END_SIGNAL)
 		_exit(96);
 	/* Again: it ends at once. */
 	if (loop_run(l, &err) != LOOP_END_SIGNAL)
 		_exit(94);
 	loop_close(l);
-	tell(fd, 'w'); /* writing */
+	report(fd, 'w'); /* writing */
 	while (pause() < 0)
 		continue;
 }
@@ -233,10 +233,10 @@ static void child_that_ends(int fd)
 	signals_setup();
 	if (loop_open(&l, &err))
 		_exit(97);
-	tell(fd, 'r');
+	report(fd, 'r');
 	if (loop_run(l, &err) != LOOP_END_SIGNAL)
 		_exit(96);
-	tell(fd, 'w');
+	report(fd, 'w');
 	usleep(SIGNALS_SAME_NS / 1000 / 2);
 	loop_close(l);
 	_exit(0);
@@ -245,7 +245,7 @@ static void child_that_ends(int fd)
 /* Its callback hangs before the first signal is looked at. */
 static int hang(void *ctx, struct error *err)
 {
-	tell(*(int *)ctx, 'r');
+	report(*(int *)ctx, 'r');
 	while (pause() < 0)
 		continue;
 	return error_set(err, ERROR_KIND_FAILED, -EINTR, "pause");
@@ -255,7 +255,7 @@ static int open_before_end;
 
 static void put_back(void)
 {
-	tell(open_before_end, 'p');
+	report(open_before_end, 'p');
 }
 
 static void child_with_hanging_callback(int fd)

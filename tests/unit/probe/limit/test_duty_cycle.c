@@ -222,7 +222,7 @@ static void op_clocks(void *arg, struct hit_account_clocks *out)
 					   (uint64_t)w->switch_ns, w->work};
 }
 
-static void op_tell(void *arg, unsigned int group, struct controller_change *change)
+static void op_report(void *arg, unsigned int group, struct controller_change *change)
 {
 	struct world *w = arg;
 
@@ -246,7 +246,7 @@ static const struct duty_cycle_ops ops = {
 	.clocks = op_clocks,
 	.node_ns = op_node_ns,
 	.work = op_work,
-	.tell = op_tell,
+	.report = op_report,
 };
 
 static struct world *world_of(const struct world *like, bool by_perf, bool stacks)

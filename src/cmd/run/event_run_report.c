@@ -187,7 +187,7 @@ static void add_names(struct strbuf *out, uint64_t kinds)
 	}
 }
 
-void event_run_tell_unprobed(const struct event_run *run)
+void event_run_report_unprobed(const struct event_run *run)
 {
 	struct strbuf names = STRBUF_INIT;
 
@@ -209,7 +209,7 @@ static void add_unprobed(const struct event_run *run, struct strbuf *out)
 		    units_format_ns(run->live.slices_least_ns, text, sizeof(text)));
 }
 
-void event_run_tell(struct event_run *run)
+void event_run_report(struct event_run *run)
 {
 	struct strbuf line = STRBUF_INIT;
 	char text[32];
@@ -260,7 +260,7 @@ void event_run_miss(struct event_run *run, struct event_rates *rates)
 	}
 }
 
-void event_run_tell_budget(struct event_run *run)
+void event_run_report_budget(struct event_run *run)
 {
 	struct controller_cost cost;
 	const char *why;
@@ -399,7 +399,7 @@ static int end_json(struct event_run *run, struct jsonw *w, struct error *err)
 /* ---- text ------------------------------------------------------------------------------------ */
 
 /* What the answer lacks, if anything. */
-static void tell_missing(struct event_run *run)
+static void write_missing(struct event_run *run)
 {
 	uint64_t lost = counted(run, COUNTER_EVENTS_LOST), names = counted(run, COUNTER_NAMES_FULL);
 	char text[32];
@@ -416,7 +416,7 @@ static void begin_screen(struct event_run *run)
 	if (!run->ctx->opt.watch_ns || !run->node)
 		return;
 	watch_begin_screen(run->out, event_run_target(run), run->node->os_pid, run->answered);
-	tell_missing(run);
+	write_missing(run);
 	fputc('\n', run->out);
 }
 
