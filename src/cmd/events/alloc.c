@@ -192,21 +192,18 @@ static int on_drained(void *arg, struct error *err)
 
 int cmd_alloc(struct command_context *ctx, struct error *err)
 {
-	const struct options *o = &ctx->opt;
 	struct alloc a = {.ctx = ctx};
-	const struct table table = {.columns = alloc_columns};
-	const struct table_options options = {.columns = o->columns, .sort = o->sort};
 	const struct event_consumer consumer = {
 		.kinds = CARRIER_STATS_KINDS,
+		.columns = alloc_columns,
 		.arg = &a,
 		.ready = on_ready,
 		.event = on_event,
 		.drained = on_drained,
 		.show = show,
 	};
-	int rc = table_check(&table, &options, err);
+	int rc = event_run(ctx, &consumer, &a.run, err);
 
-	rc = rc ? rc : event_run(ctx, &consumer, &a.run, err);
 	carrier_stats_close(&a.stats);
 	vec_free(&a.begin);
 	vec_free(&a.now);

@@ -153,9 +153,6 @@ static int show(void *arg, bool last, struct error *err)
 
 static int check_options(const struct options *o, uint64_t kinds, struct error *err)
 {
-	const struct table table = {.columns = event_rate_columns};
-	const struct table_options options = {.columns = o->columns, .sort = o->sort};
-
 	if (o->stack)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--count goes without --stack: it tells how often, not where");
@@ -168,7 +165,7 @@ static int check_options(const struct options *o, uint64_t kinds, struct error *
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--count counts all events of a kind; --longer-than goes with -e "
 				 "long_gc,long_schedule there, or without --count");
-	return table_check(&table, &options, err);
+	return 0;
 }
 
 int events_count(struct command_context *ctx, uint64_t kinds, struct error *err)
@@ -177,6 +174,7 @@ int events_count(struct command_context *ctx, uint64_t kinds, struct error *err)
 	const struct event_consumer consumer = {
 		.kinds = kinds,
 		.counts = true,
+		.columns = event_rate_columns,
 		.arg = &e,
 		.started = on_started,
 		.end = on_end,

@@ -208,8 +208,6 @@ int cmd_gc(struct command_context *ctx, struct error *err)
 {
 	const struct options *o = &ctx->opt;
 	struct gc gc = {.ctx = ctx};
-	const struct table table = {.columns = gc_columns};
-	const struct table_options options = {.columns = o->columns, .sort = o->sort};
 	const struct event_consumer consumer = {
 		.kinds = GC_STATS_KINDS,
 		.stacks = o->group_by == PROCESS_GROUP_FUNCTION,
@@ -221,14 +219,14 @@ int cmd_gc(struct command_context *ctx, struct error *err)
 		.ready = on_ready,
 		.begin = wants_node_wide(o) ? on_begin : NULL,
 		.drained = on_drained,
+		.columns = gc_columns,
 		.arg = &gc,
 		.other = on_other,
 		.event = on_event,
 		.show = show,
 	};
-	int rc = table_check(&table, &options, err);
+	int rc = event_run(ctx, &consumer, &gc.run, err);
 
-	rc = rc ? rc : event_run(ctx, &consumer, &gc.run, err);
 	if (rc == 0 && o->dry_run && !o->json && wants_node_wide(o))
 		node_wide_probes_list(stdout);
 	gc_stats_close(&gc.stats);

@@ -343,7 +343,6 @@ int cmd_msg(struct command_context *ctx, struct error *err)
 	const struct options *o = &ctx->opt;
 	struct msg m = {.ctx = ctx};
 	const struct msg_answer a = empty_answer(o);
-	const struct table_options options = {.sort = o->sort, .columns = o->columns};
 	struct event_consumer consumer = {
 		.arg = &m, .ready = on_ready, .event = on_event, .show = on_show};
 	int rc;
@@ -356,8 +355,8 @@ int cmd_msg(struct command_context *ctx, struct error *err)
 				 "'msg' is about message_send, message_queued and "
 				 "message_receive: one of them must be among -e");
 	consumer.kinds = m.kinds;
-	rc = msg_view_check(&a, &options, err);
-	rc = rc ? rc : event_run(ctx, &consumer, &m.run, err);
+	consumer.columns = msg_columns(a.has_from, a.has_to);
+	rc = event_run(ctx, &consumer, &m.run, err);
 	message_stats_close(&m.stats);
 	event_run_close(m.run);
 	return rc;

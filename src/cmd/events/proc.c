@@ -276,7 +276,6 @@ static int on_show(void *arg, bool last, struct error *err)
 int cmd_proc(struct command_context *ctx, struct error *err)
 {
 	struct proc p = {.ctx = ctx};
-	const struct table_options options = {.sort = ctx->opt.sort, .columns = ctx->opt.columns};
 	struct event_consumer consumer = {
 		.arg = &p, .ready = on_ready, .event = on_event, .show = on_show};
 	int rc;
@@ -287,8 +286,8 @@ int cmd_proc(struct command_context *ctx, struct error *err)
 				 "'proc' is about process_spawn, process_exit, links and names: "
 				 "one of them must be among -e");
 	consumer.kinds = p.kinds;
-	rc = proc_view_check(proc_by(&ctx->opt), &options, err);
-	rc = rc ? rc : event_run(ctx, &consumer, &p.run, err);
+	consumer.columns = proc_columns(proc_by(&ctx->opt));
+	rc = event_run(ctx, &consumer, &p.run, err);
 	spawn_stats_close(&p.stats);
 	event_run_close(p.run);
 	return rc;

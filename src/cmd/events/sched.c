@@ -151,10 +151,9 @@ int cmd_sched(struct command_context *ctx, struct error *err)
 {
 	const struct options *o = &ctx->opt;
 	struct sched sched = {.ctx = ctx, .one_process = o->process};
-	const struct table table = {.columns = sched_columns};
-	const struct table_options options = {.columns = o->columns, .sort = o->sort};
 	const struct event_consumer consumer = {
 		.kinds = SCHED_STATS_KINDS | LONG_SCHEDULE,
+		.columns = sched_columns,
 		.arg = &sched,
 		.work = true,
 		.event = on_event,
@@ -168,11 +167,10 @@ int cmd_sched(struct command_context *ctx, struct error *err)
 	if (o->core || o->exe)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--core goes with --now: nothing happens in a core file any more");
-	rc = table_check(&table, &options, err);
-	if (rc == 0 && o->group_by == PROCESS_GROUP_FUNCTION)
-		rc = error_set(err, ERROR_KIND_USAGE, -EINVAL,
-			       "--by: 'function' is not one of name, process, initial-call");
-	rc = rc ? rc : event_run(ctx, &consumer, &sched.run, err);
+	if (o->group_by == PROCESS_GROUP_FUNCTION)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--by: 'function' is not one of name, process, initial-call");
+	rc = event_run(ctx, &consumer, &sched.run, err);
 	if (sched.open)
 		sched_stats_close(&sched.stats);
 	event_run_close(sched.run);

@@ -252,6 +252,7 @@ int cmd_port_io(struct command_context *ctx, struct error *err)
 	struct io io = {.ctx = ctx};
 	const struct event_consumer consumer = {
 		.kinds = port_io_kinds(),
+		.columns = port_io_columns,
 		.arg = &io,
 		.ready = on_ready,
 		.begin = on_begin,
@@ -259,10 +260,8 @@ int cmd_port_io(struct command_context *ctx, struct error *err)
 		.event = on_event,
 		.show = on_show,
 	};
-	const struct table_options options = {.sort = ctx->opt.sort, .columns = ctx->opt.columns};
-	int rc = table_check(&port_io_table, &options, err);
+	int rc = event_run(ctx, &consumer, &io.run, err);
 
-	rc = rc ? rc : event_run(ctx, &consumer, &io.run, err);
 	port_io_close(&io.ports);
 	vec_free(&io.before.ports);
 	vec_free(&io.after.ports);

@@ -506,9 +506,14 @@ static int replay(struct event_run *run, struct error *err)
 
 static int check_options(const struct options *o, const struct event_consumer *c, struct error *err)
 {
+	const struct table table = {.columns = c->columns};
+	const struct table_options options = {.columns = o->columns, .sort = o->sort};
 	/* -n of a table ends nothing */
 	bool ends = o->duration_ns || o->dry_run || (o->limit && c->either);
+	int rc = c->columns ? table_check(&table, &options, err) : 0;
 
+	if (rc)
+		return rc;
 	if (o->input && (o->pid || o->duration_ns || o->watch_ns))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "-i shows a capture: it goes with none of -p, -d and --watch");

@@ -25,7 +25,10 @@ struct event_run;
 struct event_consumer {
 	uint64_t
 		kinds; /* bit set; what the node cannot give is reported, all missing is an error */
-	bool stacks;   /* with the Erlang stack of each event */
+	/* Of the answer's rows: --columns and --sort are checked before anything is watched.  NULL
+	 * = there are none. */
+	const struct table_column *columns;
+	bool stacks; /* with the Erlang stack of each event */
 	/* Of a node, collections that took less are not even reported; 0 = all are. */
 	uint64_t gc_longer_than_ns;
 	/* Of a node no events come: its probes count them, session_event_count(). */

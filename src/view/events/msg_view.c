@@ -108,28 +108,20 @@ static const struct table_column box_columns[] = {
 	{0},
 };
 
+const struct table_column *msg_columns(bool has_from, bool has_to)
+{
+	return !has_to ? sender_columns : !has_from ? receiver_columns : pair_columns;
+}
+
 static struct table rows_table(const struct msg_answer *a)
 {
-	return (struct table){
-		.columns = !a->has_to	  ? sender_columns
-			   : !a->has_from ? receiver_columns
-					  : pair_columns,
-		.rows = a->rows,
-		.nr_rows = a->nr_rows,
-		.row_size = sizeof(*a->rows),
-	};
+	return (struct table){msg_columns(a->has_from, a->has_to), a->rows, a->nr_rows,
+			      sizeof(*a->rows), NULL};
 }
 
 static struct table boxes_table(const struct msg_answer *a)
 {
 	return (struct table){box_columns, a->boxes, a->nr_boxes, sizeof(*a->boxes), NULL};
-}
-
-int msg_view_check(const struct msg_answer *a, const struct table_options *o, struct error *err)
-{
-	const struct table t = rows_table(a);
-
-	return table_check(&t, o, err);
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */

@@ -51,8 +51,8 @@ struct msg_answer {
 	double sizes_scale;
 };
 
-/* As table_check(); of the answer only what rows have. */
-int msg_view_check(const struct msg_answer *a, const struct table_options *o, struct error *err);
+/* Of rows. */
+const struct table_column *msg_columns(bool has_from, bool has_to);
 extern const struct answer_view msg_view; /* of struct msg_answer */
 
 #endif

@@ -83,7 +83,7 @@ static void json_port(struct jsonw *w, const char *name, const void *row, const 
 #define RATE_COLUMN(name, title, value)                                                            \
 	TABLE_NUMBER(name, title, BYTES, value), .hidden = true, .json = table_json_none
 
-static const struct table_column port_columns[] = {
+const struct table_column port_io_columns[] = {
 	{FIELD("port", "PORT", TEXT, port), .text = col_port},
 	{DRIVER_COLUMN},
 	{IN_COLUMN},
@@ -111,12 +111,9 @@ static const struct table_column driver_columns[] = {
 	{0},
 };
 
-const struct table port_io_table = {.columns = port_columns,
-				    .row_size = sizeof(struct port_io_shown)};
-
 static struct table ports_of(const struct port_io_answer *a)
 {
-	return (struct table){port_columns, a->ports, a->nr_ports, sizeof(*a->ports), NULL};
+	return (struct table){port_io_columns, a->ports, a->nr_ports, sizeof(*a->ports), NULL};
 }
 
 static struct table drivers_of(const struct port_io_answer *a)

@@ -25,7 +25,7 @@ struct port_io_answer {
 	size_t nr_ports, nr_drivers;
 };
 
-extern const struct table port_io_table;      /* of ports, without rows */
-extern const struct answer_view port_io_view; /* of struct port_io_answer */
+extern const struct table_column port_io_columns[]; /* of ports */
+extern const struct answer_view port_io_view;	    /* of struct port_io_answer */
 
 #endif

@@ -111,6 +111,11 @@ static const struct table_column name_columns[] = {
 	{0},
 };
 
+const struct table_column *proc_columns(enum process_group_by by)
+{
+	return columns_by[by];
+}
+
 static struct table rows_table(const struct proc_answer *a)
 {
 	return (struct table){columns_by[a->by], a->rows, a->nr_rows, sizeof(*a->rows), NULL};
@@ -124,13 +129,6 @@ static struct table parents_table(const struct proc_answer *a)
 static struct table reasons_table(const struct proc_answer *a)
 {
 	return (struct table){reason_columns, a->reasons, a->nr_reasons, sizeof(*a->reasons), NULL};
-}
-
-int proc_view_check(enum process_group_by by, const struct table_options *o, struct error *err)
-{
-	const struct table t = rows_table(&(struct proc_answer){.by = by});
-
-	return table_check(&t, o, err);
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */

@@ -60,8 +60,8 @@ struct proc_answer {
 	double lifetimes_scale;
 };
 
-/* As table_check(). */
-int proc_view_check(enum process_group_by by, const struct table_options *o, struct error *err);
+/* Of rows. */
+const struct table_column *proc_columns(enum process_group_by by);
 extern const struct answer_view proc_view; /* of struct proc_answer */
 
 #endif
