@@ -20,83 +20,77 @@ static const char *type_name(enum event_field_type type)
 	return names[type];
 }
 
-static void list_text(FILE *f, enum event_kind kind, const struct source_plan *plan)
-{
-	const struct event_row *row = &event_rows[kind];
+/* A kind, and what a node has of it. */
+struct listed {
+	const struct event_row *row;
 	const struct event_field *fields;
-	char functions[256], why[SOURCE_REASON_SIZE] = "";
-	unsigned int nr;
+	unsigned int nr_fields;
+	char functions[256], usdt[256], why[SOURCE_REASON_SIZE]; /* "" = none */
+	const char *usdt_differs;				 /* likewise */
+	bool by_usdt;
+};
 
-	fields = event_fields(kind, &nr);
-	source_functions(kind, functions, sizeof(functions));
+/* `plan`: of a node; NULL = of none. */
+static void describe(struct listed *l, enum event_kind kind, const struct source_plan *plan)
+{
+	l->row = &event_rows[kind];
+	l->fields = event_fields(kind, &l->nr_fields);
+	source_functions(kind, l->functions, sizeof(l->functions));
+	sources_usdt_names(kind, l->usdt, sizeof(l->usdt));
+	l->usdt_differs = sources_usdt_differs(kind);
+	l->by_usdt = plan && plan->usdt_kinds >> kind & 1;
+	l->why[0] = '\0';
 	if (plan && plan->missing[kind])
-		source_missing(plan, kind, why, sizeof(why));
-	fprintf(f, "%s (%s)%s%s\n    %s\n    fields:", row->name, event_group_name(row->group),
-		*why ? ": not here, " : "", why, row->summary);
-	for (unsigned int i = 0; i < nr; i++)
-		fprintf(f, "%s %s (%s)", i ? "," : "", fields[i].name, type_name(fields[i].type));
-	fprintf(f, "\n    from: %s\n", functions);
-	sources_usdt_names(kind, functions, sizeof(functions));
-	if (*functions)
-		fprintf(f, "    USDT: %s%s%s%s\n", functions,
-			plan && plan->usdt_kinds >> kind & 1 ? " (used here)" : "",
-			*sources_usdt_differs(kind) ? ": " : "", sources_usdt_differs(kind));
-	if (*row->differs)
-		fprintf(f, "    note: %s\n", row->differs);
+		source_missing(plan, kind, l->why, sizeof(l->why));
 }
 
-static void list_markdown(FILE *f, enum event_kind kind)
+static void list_text(FILE *f, const struct listed *l)
 {
-	const struct event_row *row = &event_rows[kind];
-	const struct event_field *fields;
-	char functions[256];
-	unsigned int nr;
-
-	fields = event_fields(kind, &nr);
-	source_functions(kind, functions, sizeof(functions));
-	fprintf(f, "| `%s` | %s |", row->name, row->summary);
-	for (unsigned int i = 0; i < nr; i++)
-		fprintf(f, "%s %s", i ? "," : "", fields[i].name);
-	fprintf(f, " | %s | %s |\n", functions, row->differs);
+	fprintf(f, "%s (%s)%s%s\n    %s\n    fields:", l->row->name,
+		event_group_name(l->row->group), *l->why ? ": not here, " : "", l->why,
+		l->row->summary);
+	for (unsigned int i = 0; i < l->nr_fields; i++)
+		fprintf(f, "%s %s (%s)", i ? "," : "", l->fields[i].name,
+			type_name(l->fields[i].type));
+	fprintf(f, "\n    from: %s\n", l->functions);
+	if (*l->usdt)
+		fprintf(f, "    USDT: %s%s%s%s\n", l->usdt, l->by_usdt ? " (used here)" : "",
+			*l->usdt_differs ? ": " : "", l->usdt_differs);
+	if (*l->row->differs)
+		fprintf(f, "    note: %s\n", l->row->differs);
 }
 
-/* `n` may be NULL, and then is `plan`. */
-static void list_json(struct jsonw *w, enum event_kind kind, const struct source_plan *plan,
-		      const struct beam_node *n)
+static void list_markdown(FILE *f, const struct listed *l)
 {
-	const struct event_row *row = &event_rows[kind];
-	const struct event_field *fields;
-	char functions[256], why[SOURCE_REASON_SIZE] = "";
-	unsigned int nr;
+	fprintf(f, "| `%s` | %s |", l->row->name, l->row->summary);
+	for (unsigned int i = 0; i < l->nr_fields; i++)
+		fprintf(f, "%s %s", i ? "," : "", l->fields[i].name);
+	fprintf(f, " | %s | %s |\n", l->functions, l->row->differs);
+}
 
-	fields = event_fields(kind, &nr);
-	source_functions(kind, functions, sizeof(functions));
+/* `n` may be NULL. */
+static void list_json(struct jsonw *w, const struct listed *l, const struct beam_node *n)
+{
 	jsonw_begin_object(w, NULL);
-	jsonw_string(w, "kind", row->name);
-	jsonw_string(w, "group", event_group_name(row->group));
-	jsonw_string(w, "summary", row->summary);
-	jsonw_string(w, "differs", row->differs);
-	jsonw_string(w, "functions", functions);
-	sources_usdt_names(kind, functions, sizeof(functions));
-	jsonw_string(w, "usdt", *functions ? functions : NULL);
-	jsonw_string(w, "usdt_differs", sources_usdt_differs(kind));
+	jsonw_string(w, "kind", l->row->name);
+	jsonw_string(w, "group", event_group_name(l->row->group));
+	jsonw_string(w, "summary", l->row->summary);
+	jsonw_string(w, "differs", l->row->differs);
+	jsonw_string(w, "functions", l->functions);
+	jsonw_string(w, "usdt", *l->usdt ? l->usdt : NULL);
+	jsonw_string(w, "usdt_differs", l->usdt_differs);
 	jsonw_begin_array(w, "fields");
-	for (unsigned int i = 0; i < nr; i++) {
+	for (unsigned int i = 0; i < l->nr_fields; i++) {
 		jsonw_begin_object(w, NULL);
-		jsonw_string(w, "name", fields[i].name);
-		jsonw_string(w, "type", type_name(fields[i].type));
+		jsonw_string(w, "name", l->fields[i].name);
+		jsonw_string(w, "type", type_name(l->fields[i].type));
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
-	if (plan) {
-		jsonw_bool(w, "available", !plan->missing[kind]);
-		if (plan->missing[kind])
-			source_missing(plan, kind, why, sizeof(why));
-		jsonw_string(w, "why", *why ? why : NULL);
-		jsonw_string(w, "source",
-			     plan->missing[kind]	    ? NULL
-			     : plan->usdt_kinds >> kind & 1 ? "usdt"
-							    : "uprobe");
+	if (n) {
+		jsonw_bool(w, "available", !*l->why);
+		jsonw_string(w, "why", *l->why ? l->why : NULL);
+		jsonw_string(w, "source", *l->why ? NULL : l->by_usdt ? "usdt" : "uprobe");
 		if (n->untested[0])
 			jsonw_string(w, "untested", n->untested);
 	}
@@ -119,14 +113,17 @@ int events_list(struct command_context *ctx, struct beam_node *n, struct error *
 		      "|---|---|---|---|---|\n",
 		      ctx->out);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		struct listed l;
+
 		if (!(kinds >> kind & 1))
 			continue;
+		describe(&l, (enum event_kind)kind, n ? &plan : NULL);
 		if (ctx->opt.json)
-			list_json(&w, (enum event_kind)kind, n ? &plan : NULL, n);
+			list_json(&w, &l, n);
 		else if (ctx->opt.markdown)
-			list_markdown(ctx->out, (enum event_kind)kind);
+			list_markdown(ctx->out, &l);
 		else
-			list_text(ctx->out, (enum event_kind)kind, n ? &plan : NULL);
+			list_text(ctx->out, &l);
 	}
 	if (!ctx->opt.json)
 		return 0;
