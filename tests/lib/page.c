@@ -45,35 +45,32 @@ void page_answer_json(struct page *p, const struct answer_view *view, const void
 	view->json(page_open_json(p), answer, o);
 }
 
-/* Nothing more is written to it. */
-static void end(struct page *p)
+const char *page_text(struct page *p)
 {
-	if (!p->f)
-		return;
-	if (p->is_json) {
+	if (p->f && p->is_json) {
 		jsonw_end_object(&p->w);
 		assert_int_equal(jsonw_finish(&p->w), 0);
 	}
-	fclose(p->f);
+	if (p->f)
+		fclose(p->f);
 	p->f = NULL;
+	return p->text;
 }
 
 void page_expect(struct page *p, const char *want)
 {
-	end(p);
-	assert_string_equal(p->text, want);
+	assert_string_equal(page_text(p), want);
 	free(p->text);
 }
 
 void page_has(struct page *p, const char *want)
 {
-	end(p);
-	if (!strstr(p->text, want))
+	if (!strstr(page_text(p), want))
 		fail_msg("no \"%s\" in:\n%s", want, p->text);
 }
 
 void page_close(struct page *p)
 {
-	end(p);
+	page_text(p);
 	free(p->text);
 }

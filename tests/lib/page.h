@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a view writes, in memory: opened by one of the first four, ended by page_expect() or
- * page_close(). */
+/* What a view writes, in memory: opened by one of the first four, written to up to any of the
+ * others, ended by page_expect() or page_close(). */
 #ifndef EBEAM_TEST_PAGE_H
 #define EBEAM_TEST_PAGE_H
 
@@ -22,6 +22,7 @@ void page_answer(struct page *p, const struct answer_view *view, const void *ans
 void page_answer_json(struct page *p, const struct answer_view *view, const void *answer,
 		      const struct table_options *o);
 
+const char *page_text(struct page *p);
 /* All of it; ends the page. */
 void page_expect(struct page *p, const char *want);
 /* A part of it. */

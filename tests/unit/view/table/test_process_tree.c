@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "lib/page.h"
 #include "view/table/process_tree.h"
 
 #define ROOT PROCESS_TREE_ROOT
@@ -95,31 +96,23 @@ static void grow(struct forest *f)
 
 static void check_text(const struct forest *f, bool all, const char *expect)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	struct page p;
 
-	assert_non_null(out);
-	process_tree_write(out, &f->t, all, false);
-	fclose(out);
-	assert_string_equal(text, expect);
-	free(text);
+	process_tree_write(page_open(&p), &f->t, all, false);
+	page_expect(&p, expect);
 }
 
 static void check_lines(const struct forest *f, bool all, size_t expect)
 {
-	char *text = NULL;
-	size_t size = 0, nr = 0;
-	FILE *out = open_memstream(&text, &size);
+	struct page p;
+	size_t nr = 0;
 
-	assert_non_null(out);
-	process_tree_write(out, &f->t, all, false);
-	fclose(out);
-	for (size_t i = 0; i < size; i++)
-		nr += text[i] == '\n';
+	process_tree_write(page_open(&p), &f->t, all, false);
+	for (const char *c = page_text(&p); *c; c++)
+		nr += *c == '\n';
 	assert_int_equal(nr, expect + 1); /* and the heading */
-	assert_null(strstr(text, "more"));
-	free(text);
+	assert_null(strstr(page_text(&p), "more"));
+	page_close(&p);
 }
 
 /* ---- who is above ---------------------------------------------------------------------------- */
@@ -271,10 +264,8 @@ static void test_names(void **state)
 		"\n" E10 E10 "éééééééé...     ", /* not cut within a character */
 		"\na?[31mb?     ",
 	};
-	char *text = NULL;
-	size_t size = 0;
 	struct forest f;
-	FILE *out;
+	struct page p;
 
 	UNUSED(state);
 	plant(&f, 4);
@@ -283,12 +274,10 @@ static void test_names(void **state)
 	set(&f, 2, E10 E10 E10 "é", 0);
 	set(&f, 3, "a\033[31mb\n", 0);
 	grow(&f);
-	out = open_memstream(&text, &size);
-	process_tree_write(out, &f.t, true, false);
-	fclose(out);
+	process_tree_write(page_open(&p), &f.t, true, false);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		assert_non_null(strstr(text, lines[i]));
-	free(text);
+		page_has(&p, lines[i]);
+	page_close(&p);
 	fell(&f);
 }
 
@@ -347,10 +336,8 @@ static void test_many_circles(void **state)
 static void test_deep(void **state)
 {
 	enum { NR = 3000 };
-	char *text = NULL;
-	size_t size = 0;
 	struct forest f;
-	FILE *out;
+	struct page p;
 
 	UNUSED(state);
 	plant(&f, NR);
@@ -360,12 +347,10 @@ static void test_deep(void **state)
 	}
 	grow(&f);
 	assert_int_equal(f.t.depth[0], NR - 1);
-	out = open_memstream(&text, &size);
-	process_tree_write(out, &f.t, true, false);
-	fclose(out);
-	assert_true(size < NR * 400);
-	assert_non_null(strstr(text, "\ndeep"));
-	free(text);
+	process_tree_write(page_open(&p), &f.t, true, false);
+	assert_true(strlen(page_text(&p)) < NR * 400);
+	page_has(&p, "\ndeep");
+	page_close(&p);
 	fell(&f);
 }
 
@@ -391,14 +376,11 @@ static void test_noise(void **state)
 		}
 		grow(&f);
 		for (int all = 0; all < 2; all++) {
-			char *text = NULL;
-			size_t size = 0;
-			FILE *out = open_memstream(&text, &size);
+			struct page p;
 
-			process_tree_write(out, &f.t, all, false);
-			fclose(out);
-			assert_true(size > 60);
-			free(text);
+			process_tree_write(page_open(&p), &f.t, all, false);
+			assert_true(strlen(page_text(&p)) > 60);
+			page_close(&p);
 		}
 		fell(&f);
 	}

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "lib/page.h"
 #include "lib/snapfix.h"
 #include "names/utf8.h"
 #include "view/table/hot.h"
@@ -62,27 +63,20 @@ static struct table fruit_table(const struct fruit *rows, size_t nr)
 			      .ctx = "g"};
 }
 
-/* What table_write() writes; the caller frees. */
-static char *written(const struct table *t, const struct table_options *o)
+static void expect_of(const struct table *t, const struct table_options *o, const char *want)
 {
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
 	struct error err = {0};
+	struct page p;
 
-	assert_non_null(f);
-	assert_int_equal(table_write(f, t, o, &err), 0);
-	fclose(f);
-	return text;
+	assert_int_equal(table_write(page_open(&p), t, o, &err), 0);
+	page_expect(&p, want);
 }
 
 static void expect(const struct table_options *o, const char *want)
 {
 	struct table t = fruit_table(fruits, ARRAY_SIZE(fruits));
-	char *text = written(&t, o);
 
-	assert_string_equal(text, want);
-	free(text);
+	expect_of(&t, o, want);
 }
 
 static void columns_are_as_wide_as_their_cells(void **state)
@@ -172,17 +166,13 @@ static void unknown_columns_are_usage_errors(void **state)
 	UNUSED(state);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct error err = {0};
-		char *text = NULL;
-		size_t len;
-		FILE *f = open_memstream(&text, &len);
+		struct page p;
 
 		assert_int_equal(table_check(&t, &bad[i], &err), -EINVAL);
-		assert_int_equal(table_write(f, &t, &bad[i], &err), -EINVAL);
-		fclose(f);
+		assert_int_equal(table_write(page_open(&p), &t, &bad[i], &err), -EINVAL);
 		assert_int_equal(err.kind, ERROR_KIND_USAGE);
 		assert_non_null(strstr(err.msg, "columns are name, weight, first"));
-		assert_int_equal(len, 0);
-		free(text);
+		page_expect(&p, "");
 	}
 }
 
@@ -204,11 +194,9 @@ static void more_columns_than_fit_are_refused(void **state)
 static void an_empty_table_has_a_heading(void **state)
 {
 	struct table t = fruit_table(NULL, 0);
-	char *text = written(&t, &(struct table_options){.sort = "weight"});
 
 	UNUSED(state);
-	assert_string_equal(text, "NAME  WEIGHT\n");
-	free(text);
+	expect_of(&t, &(struct table_options){.sort = "weight"}, "NAME  WEIGHT\n");
 }
 
 static void cells_cannot_talk_to_the_terminal(void **state)
@@ -224,12 +212,11 @@ static void cells_cannot_talk_to_the_terminal(void **state)
 		 6},
 	};
 	struct table t = fruit_table(hostile, ARRAY_SIZE(hostile));
-	char *text = written(&t, &(struct table_options){.columns = "name"});
 
 	UNUSED(state);
-	assert_string_equal(text, "NAME\na?[2Jb\ntab?here\nnew?line\ndel?\ncsi?"
-				  ".\nright?to left\n");
-	free(text);
+	expect_of(&t, &(struct table_options){.columns = "name"},
+		  "NAME\na?[2Jb\ntab?here\nnew?line\ndel?\ncsi?"
+		  ".\nright?to left\n");
 }
 
 /* Characters that act, or cannot be seen, are one '?'; the others stay, if they are any. */
@@ -286,13 +273,10 @@ static void characters_count_not_bytes(void **state)
 	static const struct fruit words[] = {
 		{"\xc3\xa4pfel", 1}, {"birne", 22}, {"\xe6\xa2\xa8", 3}};
 	struct table t = fruit_table(words, ARRAY_SIZE(words));
-	char *text = written(&t, &(struct table_options){0});
 
 	UNUSED(state);
-	assert_string_equal(
-		text,
-		"NAME   WEIGHT\n\xc3\xa4pfel      1g\nbirne     22g\n\xe6\xa2\xa8         3g\n");
-	free(text);
+	expect_of(&t, &(struct table_options){0},
+		  "NAME   WEIGHT\n\xc3\xa4pfel      1g\nbirne     22g\n\xe6\xa2\xa8         3g\n");
 }
 
 static void json_more(struct jsonw *w, const char *name, const void *row, const void *ctx)
@@ -342,9 +326,7 @@ static void hot_shows_functions_and_processes(void **state)
 	const struct snapshot *s;
 	struct error err = {0};
 	uint32_t named, nameless, thread;
-	char *text = NULL;
-	size_t len;
-	FILE *f;
+	struct page p;
 
 	UNUSED(state);
 	named = snapfix_process(fix, "<0.80.0>", "worker", NULL, "w:init/1");
@@ -355,28 +337,23 @@ static void hot_shows_functions_and_processes(void **state)
 	snapfix_meta(fix, "node", "a@b");
 	snapfix_status(fix, SAMPLE_STATUS_COMPLETE, 2000);
 	s = snapfix_snapshot(fix);
-	f = open_memstream(&text, &len);
-	assert_int_equal(hot_write(f, s, &(struct hot_options){0}, &err), 0);
-	fclose(f);
-	assert_string_equal(text, "a@b  OTP -  - Hz  2,000 samples  complete 100.0%\n"
-				  "\n"
-				  "Functions\n"
-				  "   SELF  SAMPLES   TOTAL  KIND    FUNCTION\n"
-				  "  75.0%    1,500   75.0%  erlang  lists:map/2\n"
-				  "  25.0%      500  100.0%  erlang  w:loop/1\n"
-				  "\n"
-				  "Processes\n"
-				  "  SHARE  SAMPLES  PID       NAME    INITIAL CALL\n"
-				  "  75.0%    1,500  <0.80.0>  worker  w:init/1\n"
-				  "  25.0%      500  <0.81.0>  -       -\n");
-	free(text);
+	assert_int_equal(hot_write(page_open(&p), s, &(struct hot_options){0}, &err), 0);
+	page_expect(&p, "a@b  OTP -  - Hz  2,000 samples  complete 100.0%\n"
+			"\n"
+			"Functions\n"
+			"   SELF  SAMPLES   TOTAL  KIND    FUNCTION\n"
+			"  75.0%    1,500   75.0%  erlang  lists:map/2\n"
+			"  25.0%      500  100.0%  erlang  w:loop/1\n"
+			"\n"
+			"Processes\n"
+			"  SHARE  SAMPLES  PID       NAME    INITIAL CALL\n"
+			"  75.0%    1,500  <0.80.0>  worker  w:init/1\n"
+			"  25.0%      500  <0.81.0>  -       -\n");
 
-	f = open_memstream(&text, &len);
-	assert_int_equal(hot_write(f, s, &(struct hot_options){.limit = 1}, &err), 0);
-	fclose(f);
-	assert_non_null(strstr(text, "Functions (1 of 2)\n"));
-	assert_null(strstr(text, "w:loop/1\n"));
-	free(text);
+	assert_int_equal(hot_write(page_open(&p), s, &(struct hot_options){.limit = 1}, &err), 0);
+	page_has(&p, "Functions (1 of 2)\n");
+	assert_null(strstr(page_text(&p), "w:loop/1\n"));
+	page_close(&p);
 	snapfix_close(fix);
 }
 
@@ -387,9 +364,7 @@ static void hot_shows_states_first(void **state)
 	const uint64_t ms = 1000000;
 	struct error err = {0};
 	uint32_t a, b, thread;
-	char *text = NULL;
-	size_t len;
-	FILE *f;
+	struct page p;
 
 	UNUSED(state);
 	a = snapfix_process(fix, "<0.80.0>", "worker", NULL, "w:init/1");
@@ -405,31 +380,26 @@ static void hot_shows_states_first(void **state)
 	snapfix_meta(fix, "margin_of_error [running]", "12000000");
 	snapfix_meta(fix, "margin_of_error [waiting: receive]", "0");
 	snapfix_status(fix, SAMPLE_STATUS_COMPLETE, 2000 * ms);
-	f = open_memstream(&text, &len);
-	assert_int_equal(
-		hot_write(f, snapfix_snapshot(fix), &(struct hot_options){.limit = 5}, &err), 0);
-	fclose(f);
-	assert_non_null(strstr(text, "\n"
-				     "States\n"
-				     "  STATE               SHARE      TIME       +-\n"
-				     "  [waiting: receive]  50.0%    1.00 s     0 ns\n"
-				     "  [waiting: timer]    25.0%  500.0 ms        -\n"
-				     "  [running]           22.5%  450.0 ms  12.0 ms\n"
-				     "  [gc]                 2.5%   50.0 ms        -\n"
-				     "\n"
-				     "Functions by state (5 of 7)\n"));
+	assert_int_equal(hot_write(page_open(&p), snapfix_snapshot(fix),
+				   &(struct hot_options){.limit = 5}, &err),
+			 0);
+	page_has(&p, "\n"
+		     "States\n"
+		     "  STATE               SHARE      TIME       +-\n"
+		     "  [waiting: receive]  50.0%    1.00 s     0 ns\n"
+		     "  [waiting: timer]    25.0%  500.0 ms        -\n"
+		     "  [running]           22.5%  450.0 ms  12.0 ms\n"
+		     "  [gc]                 2.5%   50.0 ms        -\n"
+		     "\n"
+		     "Functions by state (5 of 7)\n");
 	/* Each state has its part of the rows, the first that needs more the rest. */
-	assert_non_null(
-		strstr(text, "[waiting: receive]  50.0%    1.00 s  50.0%  erlang  r:loop/1\n"));
-	assert_non_null(
-		strstr(text, "[waiting: timer]    25.0%  500.0 ms  25.0%  erlang  w:wait/0\n"));
-	assert_non_null(
-		strstr(text, "[waiting: timer]     0.0%      0 ns  25.0%  erlang  w:loop/1\n"));
-	assert_non_null(strstr(text, "  20.0%  400.0 ms  20.0%  erlang  lists:map/2 ~\n"));
-	assert_non_null(
-		strstr(text, "[gc]                 2.5%   50.0 ms   2.5%  erlang  lists:map/2\n"));
-	assert_null(strstr(text, "2.5%   50.0 ms  22.5%  erlang  w:loop/1\n"));
-	free(text);
+	page_has(&p, "[waiting: receive]  50.0%    1.00 s  50.0%  erlang  r:loop/1\n");
+	page_has(&p, "[waiting: timer]    25.0%  500.0 ms  25.0%  erlang  w:wait/0\n");
+	page_has(&p, "[waiting: timer]     0.0%      0 ns  25.0%  erlang  w:loop/1\n");
+	page_has(&p, "  20.0%  400.0 ms  20.0%  erlang  lists:map/2 ~\n");
+	page_has(&p, "[gc]                 2.5%   50.0 ms   2.5%  erlang  lists:map/2\n");
+	assert_null(strstr(page_text(&p), "2.5%   50.0 ms  22.5%  erlang  w:loop/1\n"));
+	page_close(&p);
 	snapfix_close(fix);
 }
 
@@ -437,16 +407,14 @@ static void hot_of_nothing_divides_by_nothing(void **state)
 {
 	struct snapfix *fix = snapfix_open(NULL);
 	struct error err = {0};
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	struct page p;
 
 	UNUSED(state);
-	assert_int_equal(hot_write(f, snapfix_snapshot(fix), &(struct hot_options){0}, &err), 0);
-	fclose(f);
-	assert_non_null(strstr(text, "  0 samples\n"));
-	assert_null(strstr(text, "nan"));
-	free(text);
+	assert_int_equal(
+		hot_write(page_open(&p), snapfix_snapshot(fix), &(struct hot_options){0}, &err), 0);
+	page_has(&p, "  0 samples\n");
+	assert_null(strstr(page_text(&p), "nan"));
+	page_close(&p);
 	snapfix_close(fix);
 }
 
