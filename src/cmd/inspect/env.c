@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/compiler.h"
 #include "base/log.h"
 #include "beam/vm/app_env.h"
@@ -17,28 +18,58 @@
 #include "cmd/output/outfile.h"
 #include "cmd/output/render.h"
 #include "cmd/run/target.h"
-#include "names/names.h"
 #include "names/secrets.h"
-#include "view/table/table.h"
+#include "view/inspect/env_view.h"
 
 /* Of values in text, unless --depth and --size say more. */
-#define DEPTH	   30
-#define SIZE	   2000
-#define WIDEST_KEY 40
+#define DEPTH 30
+#define SIZE  2000
 
-struct env_view {
+struct env_reading {
 	const struct command_context *ctx;
 	struct beam_node *node;
 	struct term_formats formats;
 	struct term_reader reader;
 	struct app_env env;
-	bool *shown; /* one for each application */
-	uint64_t nr_shown, nr_keys, masked;
+	struct env_answer answer;
+	struct arena texts;
+	uint64_t masked;
 };
 
-/* ---- which ---------------------------------------------------------------------------------- */
+/* ---- the answer ----------------------------------------------------------------------------- */
 
-static int unknown(const struct env_view *v, const char *what, struct error *err)
+static void add_value(struct env_reading *v, struct strbuf *out, const struct app_env_key *k)
+{
+	uint64_t before = v->reader.masked;
+
+	term_print_value(&v->reader, out, k->key, k->value);
+	v->masked += v->reader.masked - before;
+	if (!v->ctx->opt.show_secrets)
+		v->masked += secrets_mask_text(out, 0);
+}
+
+static void add_app(struct env_reading *v, const struct app_env_app *app)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	vec_push(&v->answer.apps, ((struct env_app){app->text, app->vsn, app->loaded, app->nr}));
+	for (size_t i = app->first; i < app->first + app->nr; i++) {
+		const struct app_env_key *k = &v->env.keys.data[i];
+		struct env_key key = {.name = k->name};
+
+		app_env_enter(&v->reader, k);
+		if (!v->ctx->opt.json)
+			term_print(&v->reader, &text, k->key);
+		key.written = arena_text(&v->texts, &text);
+		add_value(v, &text, k);
+		key.value = arena_text(&v->texts, &text);
+		app_env_enter(&v->reader, NULL);
+		vec_push(&v->answer.keys, key);
+	}
+	strbuf_free(&text);
+}
+
+static int unknown(const struct env_reading *v, const char *what, struct error *err)
 {
 	const char **names = xcalloc(v->env.apps.len + 1, sizeof(*names));
 	const char *near;
@@ -47,184 +78,58 @@ static int unknown(const struct env_view *v, const char *what, struct error *err
 		names[i] = v->env.apps.data[i].text;
 	near = options_nearest(what, names, v->env.apps.len);
 	free(names);
-	if (near)
-		return error_set(err, ERROR_KIND_FAILED, -ENOENT,
-				 "application '%s' is not loaded and has no environment; did you "
-				 "mean '%s'?",
-				 what, near);
 	return error_set(err, ERROR_KIND_FAILED, -ENOENT,
-			 "application '%s' is not loaded and has no environment", what);
+			 "application '%s' is not loaded and has no environment%s%s%s", what,
+			 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-static int choose(struct env_view *v, struct error *err)
+static int make_answer(struct env_reading *v, struct error *err)
 {
-	v->shown = xcalloc(v->env.apps.len + 1, sizeof(*v->shown));
-	for (int arg = 0; arg < v->ctx->nr_args; arg++) {
-		const char *what = v->ctx->args[arg];
+	bool *shown = xcalloc(v->env.apps.len + 1, sizeof(*shown));
+	int rc = 0;
+
+	for (int arg = 0; arg < v->ctx->nr_args && !rc; arg++) {
 		bool found = false;
 
 		for (size_t i = 0; i < v->env.apps.len && !found; i++)
-			if (strcmp(v->env.apps.data[i].text, what) == 0)
-				v->shown[i] = found = true;
+			if (strcmp(v->env.apps.data[i].text, v->ctx->args[arg]) == 0)
+				shown[i] = found = true;
 		if (!found)
-			return unknown(v, what, err);
+			rc = unknown(v, v->ctx->args[arg], err);
 	}
-	for (size_t i = 0; i < v->env.apps.len; i++) {
-		v->shown[i] |= v->ctx->nr_args == 0;
-		v->nr_shown += v->shown[i];
-		v->nr_keys += v->shown[i] ? v->env.apps.data[i].nr : 0;
-	}
-	return 0;
+	v->answer.named = v->ctx->nr_args > 0;
+	for (size_t i = 0; i < v->env.apps.len && !rc; i++)
+		if (shown[i] || !v->answer.named)
+			add_app(v, &v->env.apps.data[i]);
+	free(shown);
+	return rc;
 }
 
-/* ---- values --------------------------------------------------------------------------------- */
+/* ---- the command ---------------------------------------------------------------------------- */
 
-static void add_value(struct env_view *v, struct strbuf *out, const struct app_env_key *k)
+static const char *const changed = "the table changed while it was read: keys may be missing";
+
+static int write_json(struct env_reading *v, struct error *err)
 {
-	uint64_t before = v->reader.masked;
-
-	strbuf_reset(out);
-	app_env_enter(&v->reader, k);
-	term_print_value(&v->reader, out, k->key, k->value);
-	app_env_enter(&v->reader, NULL);
-	v->masked += v->reader.masked - before;
-	if (!v->ctx->opt.show_secrets)
-		v->masked += secrets_mask_text(out, 0);
-}
-
-/* ---- JSON ----------------------------------------------------------------------------------- */
-
-static int write_json(struct env_view *v, struct error *err)
-{
-	struct jsonw w = JSONW(v->ctx->out);
-	struct strbuf text = STRBUF_INIT;
-	const char *warnings[1];
-	size_t nr_warnings = 0;
-
-	target_json_begin(&w, v->ctx, v->node);
-	jsonw_begin_object(&w, "data");
-	for (size_t i = 0; i < v->env.apps.len; i++) {
-		const struct app_env_app *a = &v->env.apps.data[i];
-
-		if (!v->shown[i])
-			continue;
-		jsonw_begin_object(&w, a->text);
-		for (size_t j = a->first; j < a->first + a->nr; j++) {
-			add_value(v, &text, &v->env.keys.data[j]);
-			jsonw_stringn(&w, v->env.keys.data[j].name, text.buf, text.len);
-		}
-		jsonw_end_object(&w);
-	}
-	jsonw_end_object(&w);
-	strbuf_free(&text);
-	if (v->env.table.torn || v->env.table.missing)
-		warnings[nr_warnings++] =
-			"the table changed while it was read: keys may be missing";
 	const struct envelope_counter counters[] = {
-		{"applications", v->nr_shown},
-		{"keys", v->nr_keys},
+		{"applications", v->answer.apps.len},
+		{"keys", v->answer.keys.len},
 		{"masked", v->masked},
 		{"torn", v->env.table.torn},
 		{"missing", v->env.table.missing},
 		{"unreadable", v->reader.unreadable},
 	};
-	return envelope_end(&w, warnings, nr_warnings, counters, ARRAY_SIZE(counters), err);
+	struct jsonw w = JSONW(v->ctx->out);
+
+	target_json_begin(&w, v->ctx, v->node);
+	env_view_json(&w, &v->answer);
+	return envelope_end(&w, &changed, v->env.table.torn || v->env.table.missing, counters,
+			    ARRAY_SIZE(counters), err);
 }
 
-/* ---- text ----------------------------------------------------------------------------------- */
-
-/* As the language writes it: 'Elixir.My.Repo' is My.Repo in Elixir. */
-static void add_key(struct env_view *v, struct strbuf *out, const struct app_env_key *k)
+static void write_text(struct env_reading *v)
 {
-	strbuf_reset(out);
-	app_env_enter(&v->reader, k);
-	term_print(&v->reader, out, k->key);
-	app_env_enter(&v->reader, NULL);
-}
-
-/* What a node has in a configuration may hold what a terminal would obey. */
-static void put_clean(const struct env_view *v, const struct strbuf *text)
-{
-	struct strbuf clean = STRBUF_INIT;
-
-	names_format_text(&clean, text->buf, text->len);
-	fwrite(clean.buf, 1, clean.len, v->ctx->out);
-	strbuf_free(&clean);
-}
-
-static void write_heading(const struct env_view *v, const struct app_env_app *a)
-{
-	struct strbuf text = STRBUF_INIT;
-	bool color = render_color(&v->ctx->opt, v->ctx->out);
-
-	strbuf_addstr(&text, a->text);
-	if (a->vsn)
-		strbuf_addf(&text, " %s", a->vsn);
-	if (!a->loaded)
-		strbuf_addstr(&text, " (not loaded)");
-	fputs(color ? "\x1b[1m" : "", v->ctx->out);
-	put_clean(v, &text);
-	fputs(color ? "\x1b[0m\n" : "\n", v->ctx->out);
-	strbuf_free(&text);
-}
-
-static void write_application(struct env_view *v, const struct app_env_app *a)
-{
-	const struct app_env_key *keys = v->env.keys.data + a->first;
-	struct strbuf text = STRBUF_INIT;
-	size_t width, widest = 0;
-
-	write_heading(v, a);
-	for (size_t i = 0; i < a->nr; i++) {
-		add_key(v, &text, &keys[i]);
-		width = table_text_width(text.buf, text.len);
-		widest = MAX(widest, MIN(width, (size_t)WIDEST_KEY));
-	}
-	for (size_t i = 0; i < a->nr; i++) {
-		add_key(v, &text, &keys[i]);
-		fputs("  ", v->ctx->out);
-		put_clean(v, &text);
-		width = table_text_width(text.buf, text.len);
-		fprintf(v->ctx->out, "%*s  ", (int)(widest - MIN(width, widest)), "");
-		add_value(v, &text, &keys[i]);
-		put_clean(v, &text);
-		fputc('\n', v->ctx->out);
-	}
-	if (!a->nr)
-		fputs("  (nothing)\n", v->ctx->out);
-	strbuf_free(&text);
-}
-
-/* Those without are many, and there is nothing to say of them. */
-static void write_empty(const struct env_view *v)
-{
-	struct strbuf text = STRBUF_INIT;
-
-	for (size_t i = 0; i < v->env.apps.len; i++)
-		if (!v->env.apps.data[i].nr)
-			strbuf_addf(&text, "%s%s", text.len ? ", " : "without environment: ",
-				    v->env.apps.data[i].text);
-	if (text.len) {
-		fputc('\n', v->ctx->out);
-		put_clean(v, &text);
-		fputc('\n', v->ctx->out);
-	}
-	strbuf_free(&text);
-}
-
-static void write_text(struct env_view *v)
-{
-	bool first = true;
-
-	for (size_t i = 0; i < v->env.apps.len; i++) {
-		if (!v->shown[i] || (!v->env.apps.data[i].nr && !v->ctx->nr_args))
-			continue;
-		fputs(first ? "" : "\n", v->ctx->out);
-		write_application(v, &v->env.apps.data[i]);
-		first = false;
-	}
-	if (!v->ctx->nr_args)
-		write_empty(v);
+	env_view_write(v->ctx->out, &v->answer, render_color(&v->ctx->opt, v->ctx->out));
 	outfile_flush(v->ctx->out); /* the rest stands below */
 	if (v->masked)
 		log_warn("ebeam: %" PRIu64
@@ -232,12 +137,10 @@ static void write_text(struct env_view *v)
 			 v->masked, v->masked == 1 ? " that looks" : "s that look",
 			 v->masked == 1 ? "is" : "are", v->masked == 1 ? "it" : "them");
 	if (v->env.table.torn || v->env.table.missing)
-		log_warn("ebeam: the table changed while it was read: keys may be missing");
+		log_warn("ebeam: %s", changed);
 }
 
-/* ---- the command ---------------------------------------------------------------------------- */
-
-static int open_view(struct env_view *v, struct error *err)
+static int open_node(struct env_reading *v, struct error *err)
 {
 	const struct options *opt = &v->ctx->opt;
 	int rc = target_open(&v->node, v->ctx, err);
@@ -263,19 +166,21 @@ static int open_view(struct env_view *v, struct error *err)
 		v->reader.depth = (int)opt->depth;
 	if (opt->size)
 		v->reader.max_len = opt->size;
-	return choose(v, err);
+	return make_answer(v, err);
 }
 
 int cmd_env(struct command_context *ctx, struct error *err)
 {
-	struct env_view v = {.ctx = ctx};
-	int rc = open_view(&v, err);
+	struct env_reading v = {.ctx = ctx};
+	int rc = open_node(&v, err);
 
 	if (!rc && ctx->opt.json)
 		rc = write_json(&v, err);
 	else if (!rc)
 		write_text(&v);
 	app_env_free(&v.env);
-	free(v.shown);
+	vec_free(&v.answer.apps);
+	vec_free(&v.answer.keys);
+	arena_free(&v.texts);
 	return target_close(v.node, rc, err);
 }

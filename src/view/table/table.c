@@ -10,6 +10,7 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "names/names.h"
 #include "view/screen/characters.h"
 
 #define TABLE_MAX_COLUMNS 64
@@ -194,6 +195,22 @@ void table_write_text(FILE *f, struct strbuf *text)
 	table_clean_text(text, true);
 	fwrite(text->buf, 1, text->len, f);
 	strbuf_reset(text);
+}
+
+void table_write_escaped(FILE *f, const char *text)
+{
+	struct strbuf escaped = STRBUF_INIT;
+
+	names_format_text(&escaped, text, strlen(text));
+	table_write_text(f, &escaped);
+	strbuf_free(&escaped);
+}
+
+void table_write_heading(FILE *f, const char *text, bool color)
+{
+	fputs(color ? "\033[1m" : "", f);
+	table_write_escaped(f, text);
+	fputs(color ? "\033[0m\n" : "\n", f);
 }
 
 void table_cut_text(struct strbuf *text, size_t width)

@@ -64,6 +64,10 @@ void table_write_more(FILE *f, size_t shown, size_t all);
 void table_clean_text(struct strbuf *text, bool keep_lines);
 /* Writes it so, lines kept; leaves it empty, for the next one. */
 void table_write_text(FILE *f, struct strbuf *text);
+/* Text of a node within a line: control characters are escaped, see names_format_text(). */
+void table_write_escaped(FILE *f, const char *text);
+/* A line of it, in bold if `color`. */
+void table_write_heading(FILE *f, const char *text, bool color);
 
 /* Cuts to so many columns of a terminal, the last three of them "..."; never below these. */
 void table_cut_text(struct strbuf *text, size_t width);
