@@ -266,7 +266,13 @@ static int dump_open(struct dump *d, const struct command_context *ctx, struct e
 	rc = target_open(&d->n, ctx, err);
 	rc = rc ? rc : target_need(d->n, d->n->anchors.proc_tab, "process table", err);
 	rc = rc ? rc : stack_code_open(&d->code, d->n, err);
-	if (!rc && names_open(&d->names))
+	if (rc)
+		return rc;
+	rc = id_format_read(&d->pids, d->n->mem, &d->n->layout, d->n->anchors.proc_tab,
+			    d->n->identity.otp);
+	if (rc)
+		return beam_node_unreadable(d->n, "process table", rc, err);
+	if (names_open(&d->names))
 		rc = error_set(err, ERROR_KIND_FAILED, -ENOMEM, "cannot make a dictionary");
 	return rc;
 }
@@ -325,12 +331,11 @@ enum process_status dump_status(const struct stack_group *g)
 	return (enum process_status)(g->what & DUMP_STATUS_MASK);
 }
 
-void dump_pid(const struct dump *d, const struct id_format *pids, uint32_t member,
-	      struct strbuf *out)
+void dump_pid(const struct dump *d, uint32_t member, struct strbuf *out)
 {
 	char buf[64];
 
-	strbuf_addstr(out, pid_format(pids, d->list.data[member].epid, buf, sizeof(buf)));
+	strbuf_addstr(out, pid_format(&d->pids, d->list.data[member].epid, buf, sizeof(buf)));
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -338,15 +343,12 @@ void dump_pid(const struct dump *d, const struct id_format *pids, uint32_t membe
 static int write_reading(const struct dump *d, const struct command_context *ctx,
 			 const struct render *r, FILE *f, struct error *err)
 {
-	static int (*const writers[3][2])(const struct dump *, const struct command_context *,
-					  FILE *, struct error *) = {
-		{dump_json, dump_text},
-		{dump_waits_json, dump_waits_text},
-		{dump_old_json, dump_old_text},
-	};
-	int question = d->want_waits ? 1 : d->want_old ? 2 : 0;
+	int (*question)(const struct dump *, const struct command_context *, FILE *, bool,
+			struct error *) = d->want_waits ? dump_waits
+					  : d->want_old ? dump_old
+							: dump_stacks;
 
-	return writers[question][r->text](d, ctx, f, err);
+	return question(d, ctx, f, r->text, err);
 }
 
 static int write_own(const struct dump *d, const struct command_context *ctx,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * `ebeam dump`, its parts: dump.c reads the stacks of all processes and merges equal ones,
- * dump_text.c shows them, dump_profile.c makes them a snapshot for the exporters, dump_waits*.c
+ * dump_stacks.c shows them, dump_profile.c makes them a snapshot for the exporters, dump_waits*.c
  * and dump_old.c answer the questions of options.  Private.
  */
 #ifndef EBEAM_CMD_DUMP_H
@@ -41,6 +41,7 @@ struct dump_seen {
 
 struct dump {
 	struct beam_node *n;
+	struct id_format pids;
 	struct stack_code code;
 	struct process_list list;
 	struct names *names;
@@ -68,29 +69,22 @@ bool dump_current_is_extra(const struct dump *d, const struct stack_group *g);
 enum process_status dump_status(const struct stack_group *g);
 
 /* "<0.80.0>" of a member. */
-void dump_pid(const struct dump *d, const struct id_format *pids, uint32_t member,
-	      struct strbuf *out);
-
+void dump_pid(const struct dump *d, uint32_t member, struct strbuf *out);
 /* Registered name, else label, else initial call. */
 void dump_name(const struct dump *d, uint32_t member, struct strbuf *out);
 /* Texts of a member, in *texts; not its name, which may have to be read, if not `named`. */
-struct dump_process dump_process(const struct dump *d, const struct id_format *pids,
-				 uint32_t member, bool named, struct arena *texts);
-/* A function, as ebeam writes functions. */
-void dump_function(const struct dump *d, const struct name_frame *f, struct strbuf *out);
+struct dump_process dump_process(const struct dump *d, uint32_t member, bool named,
+				 struct arena *texts);
 
 /* After each reading: which waits were seen before. */
 void dump_waits_remember(struct dump *d);
-int dump_waits_text(const struct dump *d, const struct command_context *ctx, FILE *f,
-		    struct error *err);
-int dump_waits_json(const struct dump *d, const struct command_context *ctx, FILE *f,
-		    struct error *err);
-int dump_old_text(const struct dump *d, const struct command_context *ctx, FILE *f,
-		  struct error *err);
-int dump_old_json(const struct dump *d, const struct command_context *ctx, FILE *f,
-		  struct error *err);
-int dump_text(const struct dump *d, const struct command_context *ctx, FILE *f, struct error *err);
-int dump_json(const struct dump *d, const struct command_context *ctx, FILE *f, struct error *err);
+/* The answer to each question, as text or JSON. */
+int dump_stacks(const struct dump *d, const struct command_context *ctx, FILE *f, bool text,
+		struct error *err);
+int dump_waits(const struct dump *d, const struct command_context *ctx, FILE *f, bool text,
+	       struct error *err);
+int dump_old(const struct dump *d, const struct command_context *ctx, FILE *f, bool text,
+	     struct error *err);
 
 /* Facts of the processes must hold what PROCESS_READ_DICTIONARY reads. */
 int dump_snapshot(const struct dump *d, const struct snapshot_options *options,

@@ -4,7 +4,6 @@
 
 #include "base/compiler.h"
 #include "beam/term/atoms.h"
-#include "beam/term/pid.h"
 #include "cmd/inspect/dump.h"
 #include "cmd/output/envelope.h"
 #include "cmd/output/render.h"
@@ -36,8 +35,7 @@ static void add_modules(struct answering *x, const struct dump *d)
 }
 
 /* A row for all uses of a process. */
-static void add_rows(struct answering *x, const struct dump *d, const struct id_format *pids,
-		     unsigned int limit)
+static void add_rows(struct answering *x, const struct dump *d, unsigned int limit)
 {
 	const struct old_use *uses = d->old.uses.data;
 	size_t len = d->old.uses.len, nr;
@@ -49,67 +47,37 @@ static void add_rows(struct answering *x, const struct dump *d, const struct id_
 		for (nr = 1; i + nr < len && uses[i + nr].process == uses[i].process;)
 			nr++;
 		if (!limit || x->a.processes < limit)
-			vec_push(&x->a.rows,
-				 ((struct old_code_row){
-					 dump_process(d, pids, uses[i].process, true, &x->texts),
-					 {nr, x->modules + i}}));
+			vec_push(&x->a.rows, ((struct old_code_row){dump_process(d, uses[i].process,
+										 true, &x->texts),
+								    {nr, x->modules + i}}));
 		x->a.processes++;
 	}
 }
 
-static int make_answer(struct answering *x, const struct dump *d, const struct command_context *ctx,
-		       struct error *err)
+int dump_old(const struct dump *d, const struct command_context *ctx, FILE *f, bool text,
+	     struct error *err)
 {
-	struct id_format pids;
-	int rc = id_format_read(&pids, d->n->mem, &d->n->layout, d->n->anchors.proc_tab,
-				d->n->identity.otp);
-
-	if (rc)
-		return beam_node_unreadable(d->n, "process table", rc, err);
-	*x = (struct answering){0};
-	add_modules(x, d);
-	add_rows(x, d, &pids, ctx->opt.limit);
-	return 0;
-}
-
-static void free_answer(struct answering *x)
-{
-	vec_free(&x->a.modules);
-	vec_free(&x->a.rows);
-	arena_free(&x->texts);
-	free(x->modules);
-}
-
-int dump_old_text(const struct dump *d, const struct command_context *ctx, FILE *f,
-		  struct error *err)
-{
-	struct answering x;
-	int rc = make_answer(&x, d, ctx, err);
-
-	if (rc)
-		return rc;
-	rc = old_code_view_write(f, &x.a, render_color(&ctx->opt, f), err);
-	free_answer(&x);
-	return rc;
-}
-
-int dump_old_json(const struct dump *d, const struct command_context *ctx, FILE *f,
-		  struct error *err)
-{
-	struct jsonw w = JSONW(f);
-	struct answering x;
 	const struct envelope_counter counters[] = {
 		{"vanished", d->vanished},
 		{"torn", d->torn},
 		{"running", d->stale},
 	};
-	int rc = make_answer(&x, d, ctx, err);
+	struct answering x = {0};
+	struct jsonw w = JSONW(f);
+	int rc;
 
-	if (rc)
-		return rc;
-	target_json_begin(&w, ctx, d->n);
-	old_code_view_json(&w, &x.a);
-	rc = envelope_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
-	free_answer(&x);
+	add_modules(&x, d);
+	add_rows(&x, d, ctx->opt.limit);
+	if (text) {
+		rc = old_code_view_write(f, &x.a, render_color(&ctx->opt, f), err);
+	} else {
+		target_json_begin(&w, ctx, d->n);
+		old_code_view_json(&w, &x.a);
+		rc = envelope_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
+	}
+	vec_free(&x.a.modules);
+	vec_free(&x.a.rows);
+	arena_free(&x.texts);
+	free(x.modules);
 	return rc;
 }

@@ -27,7 +27,6 @@ _Static_assert(STACK_TOP + STACK_BOTTOM + 2 <= NAMES_MAX_DEPTH, "too deep for th
 struct maker {
 	const struct dump *d;
 	struct profile *p;
-	struct id_format pids;
 	struct term_formats formats;
 	struct term_reader reader;
 	uint32_t *stack_of; /* of each group: id in d->names */
@@ -113,7 +112,7 @@ static uint32_t intern_process(struct maker *m, const struct process_facts *p)
 		label = intern(d, text.buf, text.len);
 		strbuf_free(&text);
 	}
-	pid_format(&m->pids, p->epid, pid, sizeof(pid));
+	pid_format(&d->pids, p->epid, pid, sizeof(pid));
 	return names_intern_process(d->names, p->epid, intern(d, pid, strlen(pid)), registered,
 				    label, initial_call(d, p), NULL);
 }
@@ -277,10 +276,8 @@ int dump_snapshot(const struct dump *d, const struct snapshot_options *options,
 {
 	struct maker m = {.d = d};
 	struct event end = {.type = REC_END};
-	int rc = id_format_read(&m.pids, d->n->mem, &d->n->layout, d->n->anchors.proc_tab,
-				d->n->identity.otp);
+	int rc = term_reader_init(&m.reader, &m.formats, d->n);
 
-	rc = rc ? rc : term_reader_init(&m.reader, &m.formats, d->n);
 	rc = rc ? rc : profile_open(&m.p);
 	if (rc)
 		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a profile: %s",

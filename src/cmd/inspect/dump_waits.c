@@ -133,9 +133,7 @@ int waiting_open(struct waiting *w, const struct dump *d, struct error *err)
 
 	memset(w, 0, sizeof(*w));
 	w->d = d;
-	rc = id_format_read(&w->pids, d->n->mem, &d->n->layout, d->n->anchors.proc_tab,
-			    d->n->identity.otp);
-	rc = rc ? rc : term_reader_init(&w->reader, &w->formats, d->n);
+	rc = term_reader_init(&w->reader, &w->formats, d->n);
 	if (rc)
 		return beam_node_unreadable(d->n, "process table", rc, err);
 	for (size_t i = 0; i < nr; i++) {

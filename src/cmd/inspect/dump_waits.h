@@ -4,7 +4,6 @@
 #define EBEAM_CMD_DUMP_WAITS_H
 
 #include "base/arena.h"
-#include "beam/term/pid.h"
 #include "beam/term/term.h"
 #include "cmd/inspect/dump.h"
 #include "model/process/wait_graph.h"
@@ -25,7 +24,6 @@ struct waiting {
 	VEC(struct other) others;
 	VEC(uint32_t) wait_of;		 /* of each process: 1 + index in waits.v; 0 = none */
 	VEC(struct waits_since) longest; /* of those that wait for each node */
-	struct id_format pids;
 	struct term_formats formats;
 	struct term_reader reader;
 	struct socket_table sockets;

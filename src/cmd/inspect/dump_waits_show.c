@@ -39,7 +39,7 @@ static struct waits_party party(struct waiting *w, uint32_t node, bool named)
 	const struct other *o;
 
 	if (is_process(w, node)) {
-		p.p = dump_process(w->d, &w->pids, node, named, &w->texts);
+		p.p = dump_process(w->d, node, named, &w->texts);
 		p.queue = (uint64_t)MAX(w->d->list.data[node].message_queue_len, 0);
 		return p;
 	}
@@ -111,40 +111,11 @@ static void make_answer(struct waits_answer *a, struct waiting *w,
 		vec_push(&a->monitors, pair(w, &waits->monitors.data[i], text));
 }
 
-static void close_answer(struct waits_answer *a, struct waiting *w)
-{
-	free(a->targets);
-	free(a->members);
-	vec_free(&a->waits);
-	vec_free(&a->monitors);
-	waiting_close(w);
-}
-
-int dump_waits_text(const struct dump *d, const struct command_context *ctx, FILE *f,
-		    struct error *err)
+int dump_waits(const struct dump *d, const struct command_context *ctx, FILE *f, bool text,
+	       struct error *err)
 {
 	const struct table_options options = {.limit = ctx->opt.limit,
-					      .color = render_color(&ctx->opt, f)};
-	struct waits_answer a;
-	struct waiting w;
-	int rc = waiting_open(&w, d, err);
-
-	if (rc)
-		return rc;
-	make_answer(&a, &w, ctx, true);
-	rc = waits_view_write(f, &a, &options, err);
-	close_answer(&a, &w);
-	return rc;
-}
-
-int dump_waits_json(const struct dump *d, const struct command_context *ctx, FILE *f,
-		    struct error *err)
-{
-	const struct table_options options = {.limit = ctx->opt.limit};
-	struct jsonw w = JSONW(f);
-	struct waits_answer a;
-	struct waiting x;
-	int rc = waiting_open(&x, d, err);
+					      .color = text && render_color(&ctx->opt, f)};
 	const struct envelope_counter counters[] = {
 		{"waits", d->waits.v.len},
 		{"vanished", d->vanished},
@@ -153,13 +124,25 @@ int dump_waits_json(const struct dump *d, const struct command_context *ctx, FIL
 		{"unreadable", d->waits.unreadable},
 		{"unexplained", d->waits.unexplained},
 	};
+	struct jsonw w = JSONW(f);
+	struct waits_answer a;
+	struct waiting x;
+	int rc = waiting_open(&x, d, err);
 
 	if (rc)
 		return rc;
-	make_answer(&a, &x, ctx, false);
-	target_json_begin(&w, ctx, d->n);
-	waits_view_json(&w, &a, &options);
-	rc = envelope_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
-	close_answer(&a, &x);
+	make_answer(&a, &x, ctx, text);
+	if (text) {
+		rc = waits_view_write(f, &a, &options, err);
+	} else {
+		target_json_begin(&w, ctx, d->n);
+		waits_view_json(&w, &a, &options);
+		rc = envelope_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
+	}
+	free(a.targets);
+	free(a.members);
+	vec_free(&a.waits);
+	vec_free(&a.monitors);
+	waiting_close(&x);
 	return rc;
 }

@@ -27,24 +27,29 @@ void stack_show_text(struct strbuf *out, const struct names *names, uint32_t sta
 	}
 }
 
+void stack_show_frame_json(struct jsonw *w, const struct name_function *f,
+			   const struct name_frame *frame)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	names_format_function(&text, f);
+	jsonw_begin_object(w, NULL);
+	jsonw_text(w, "mfa", &text);
+	jsonw_string(w, "file", frame->file);
+	jsonw_uint_if(w, "line", frame->file, frame->line);
+	jsonw_end_object(w);
+	strbuf_free(&text);
+}
+
 void stack_show_frames_json(struct jsonw *w, const struct names *names, uint32_t stack)
 {
 	const struct name_function *f;
 	const struct name_frame *frame;
-	struct strbuf text = STRBUF_INIT;
 
 	jsonw_begin_array(w, "stack");
-	while ((f = names_next_frame(names, &stack, &frame))) {
-		strbuf_reset(&text);
-		names_format_function(&text, f);
-		jsonw_begin_object(w, NULL);
-		jsonw_string(w, "mfa", text.buf);
-		jsonw_string(w, "file", frame->file);
-		jsonw_uint_if(w, "line", frame->file, frame->line);
-		jsonw_end_object(w);
-	}
+	while ((f = names_next_frame(names, &stack, &frame)))
+		stack_show_frame_json(w, f, frame);
 	jsonw_end_array(w);
-	strbuf_free(&text);
 }
 
 void stack_show_json(struct jsonw *w, const struct names *names, uint32_t stack)

@@ -14,6 +14,9 @@ void stack_show_text(struct strbuf *out, const struct names *names, uint32_t sta
 /* "lists:map/2 (lists.erl:1239)" */
 void stack_show_frame(struct strbuf *out, const struct name_function *f,
 		      const struct name_frame *frame);
+/* {mfa, file, line}, an element of an array. */
+void stack_show_frame_json(struct jsonw *w, const struct name_function *f,
+			   const struct name_frame *frame);
 /* "stack":[{mfa, file, line}], top first; null of stack 0. */
 void stack_show_json(struct jsonw *w, const struct names *names, uint32_t stack);
 /* The same, but of stack 0 an empty array: where a stack was asked for and may be empty. */
