@@ -9,6 +9,7 @@
 #include "cmd/inspect/inspect.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,15 +18,13 @@
 #include "base/log.h"
 #include "beam/process/dictionary.h"
 #include "beam/term/term_read.h"
-#include "names/names.h"
+#include "cmd/output/envelope.h"
+#include "cmd/output/render.h"
 
 #define TRIES 4
 /* Slot of ErtsPSD.data: ERTS_PSD_ERROR_HANDLER (erl_process.h, OTP 25 to 29). */
 #define PSD_ERROR_HANDLER 0
-/* ErtsSignalPrivQueues.flags: FS_OFF_HEAP_MSGQ, FS_ON_HEAP_MSGQ (likewise). */
-#define QUEUE_OFF_HEAP 1u
-#define QUEUE_ON_HEAP  2u
-#define MAX_DICTIONARY 1000000u
+#define MAX_DICTIONARY	  1000000u
 void inspect_warn(struct inspect *x, const char *fmt, ...)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -34,137 +33,8 @@ void inspect_warn(struct inspect *x, const char *fmt, ...)
 	va_start(ap, fmt);
 	strbuf_vaddf(&text, fmt, ap);
 	va_end(ap);
-	vec_push(&x->warnings, strbuf_detach(&text, NULL));
-}
-
-/* ---- texts that both outputs share -------------------------------------------------------- */
-
-void inspect_term(struct inspect *x, struct strbuf *out, uint64_t term)
-{
-	uint64_t before = x->reader.unreadable;
-
-	term_print(&x->reader, out, term);
-	x->unreadable += x->reader.unreadable - before;
-}
-
-void inspect_name(struct inspect *x, struct strbuf *out)
-{
-	size_t len;
-	const char *text =
-		x->p.registered ? beam_atom_text(x->n->atoms, x->p.registered, &len) : NULL;
-
-	if (text)
-		names_format_module(out, text, len);
-}
-
-void inspect_initial_call(struct inspect *x, struct strbuf *out)
-{
-	beam_mfa_format(x->n->atoms, x->p.initial, out);
-}
-
-bool inspect_is_monitor(const struct monitor_item *m)
-{
-	return !m->target && !m->pending &&
-	       (m->type <= MONITOR_DIST_PORT); /* those that collect_one_origin_monitor() takes */
-}
-
-bool inspect_is_monitored_by(const struct monitor_item *m)
-{
-	return m->target && (m->type == MONITOR_PROC || m->type == MONITOR_PORT ||
-			     m->type == MONITOR_DIST_PROC || m->type == MONITOR_RESOURCE);
-}
-
-bool inspect_is_suspended_by(const struct monitor_item *m)
-{
-	return m->target && m->type == MONITOR_SUSPEND;
-}
-
-bool inspect_is_suspending(const struct monitor_item *m)
-{
-	return !m->target && m->type == MONITOR_SUSPEND;
-}
-
-void inspect_monitor(struct inspect *x, struct strbuf *out, const struct monitor_item *m)
-{
-	const char *separator = x->reader.style == TERM_STYLE_ELIXIR ? ", " : ",";
-
-	if (inspect_is_suspending(m)) {
-		strbuf_addch(out, '{');
-		inspect_term(x, out, m->item);
-		strbuf_addf(out, "%s%llu%s%llu}", separator,
-			    (unsigned long long)(m->suspend_active ? m->suspended : 0), separator,
-			    (unsigned long long)(m->suspend_active ? 0 : m->suspended));
-		return;
-	}
-	if (m->target) {
-		if (m->type == MONITOR_RESOURCE)
-			strbuf_addf(out, "#Resource<%#llx>", (unsigned long long)m->item);
-		else
-			inspect_term(x, out, m->item);
-		return;
-	}
-	strbuf_addf(out, "{%s%s%s", x->reader.style == TERM_STYLE_ELIXIR ? ":" : "",
-		    m->type == MONITOR_TIME_OFFSET		       ? "time_offset"
-		    : m->type == MONITOR_PORT || TERM_IS_PORT(m->item) ? "port"
-								       : "process",
-		    separator);
-	if (m->name) {
-		strbuf_addch(out, '{');
-		inspect_term(x, out, m->name);
-		strbuf_addstr(out, separator);
-		inspect_term(x, out, m->node);
-		strbuf_addch(out, '}');
-	} else {
-		inspect_term(x, out, m->item);
-	}
-	strbuf_addch(out, '}');
-}
-
-void inspect_timer_ref(struct strbuf *out, const struct timer_item *t)
-{
-	if (t->ref[0] || t->ref[1] || t->ref[2])
-		strbuf_addf(out, "#Ref<0.%u.%u.%u>", t->ref[2], t->ref[1], t->ref[0]);
-}
-
-size_t inspect_top(const struct inspect *x)
-{
-	return x->ctx->opt.limit ? x->ctx->opt.limit : INSPECT_TOP;
-}
-
-/* Process.max_heap_size: kill and log in the low bits; from OTP 26 on a third flag
- * (MAX_HEAP_SIZE_INCLUDE_OH_BINS, erl_process.h). */
-struct inspect_max_heap inspect_max_heap(const struct inspect *x)
-{
-	bool third = x->n->identity.otp >= 26;
-	uint64_t raw = x->p.max_heap_size;
-	struct inspect_max_heap m = {
-		.size = raw >> (third ? 3 : 2),
-		.kill = raw & 1,
-		.log = (raw & 2) != 0,
-		.shared = third && (raw & 4) != 0,
-		.has_shared = third,
-	};
-
-	return m;
-}
-
-const char *inspect_queue_data(const struct inspect *x)
-{
-	switch (x->queue_flags & (QUEUE_OFF_HEAP | QUEUE_ON_HEAP)) {
-	case QUEUE_OFF_HEAP:
-		return "off_heap";
-	case QUEUE_ON_HEAP:
-		return "on_heap";
-	default:
-		return NULL;
-	}
-}
-
-const char *inspect_priority(const struct inspect *x)
-{
-	static const char *const names[] = {"max", "high", "normal", "low"};
-
-	return x->p.priority < ARRAY_SIZE(names) ? names[x->p.priority] : "normal";
+	vec_push(&x->warnings, arena_text(&x->texts, &text));
+	strbuf_free(&text);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -213,10 +83,11 @@ static void read_rest(struct inspect *x)
 	struct mem_range ranges[] = {
 		{a + (raddr)l->process_sig_qs_flags, &x->queue_flags, 4, 0},
 		{a + (raddr)l->process_seq_trace_token, &x->trace_token, 8, 0},
-		{a + (raddr)l->process_off_heap_overhead, &x->gc[0], 8, 0},
-		{a + (raddr)l->process_bin_vheap_sz, &x->gc[1], 8, 0},
-		{a + (raddr)l->process_bin_old_vheap, &x->gc[2], 8, 0},
-		{a + (raddr)l->process_bin_old_vheap_sz, &x->gc[3], 8, 0},
+		{a + (raddr)l->process_off_heap_overhead, &x->a.gc_info.bin_vheap_size, 8, 0},
+		{a + (raddr)l->process_bin_vheap_sz, &x->a.gc_info.bin_vheap_block_size, 8, 0},
+		{a + (raddr)l->process_bin_old_vheap, &x->a.gc_info.bin_old_vheap_size, 8, 0},
+		{a + (raddr)l->process_bin_old_vheap_sz, &x->a.gc_info.bin_old_vheap_block_size, 8,
+		 0},
 		{a + (raddr)l->process_high_water, &x->high_water, 8, 0},
 	};
 
@@ -227,9 +98,9 @@ static void read_rest(struct inspect *x)
 		x->unreadable++;
 	if (!x->error_handler) /* erts_proc_get_error_handler() */
 		x->error_handler = beam_atom_find(x->n->atoms, "error_handler");
-	x->catches = 0;
-	for (size_t i = 0; x->has_stack && i < x->stack.words.len; i++)
-		x->catches += TERM_IS_CATCH(x->stack.words.data[i]);
+	x->a.catchlevel = 0;
+	for (size_t i = 0; x->a.has_stack && i < x->stack.words.len; i++)
+		x->a.catchlevel += TERM_IS_CATCH(x->stack.words.data[i]);
 }
 
 static int read_process(struct inspect *x, uint64_t epid, struct error *err)
@@ -252,14 +123,14 @@ static void read_wait(struct inspect *x)
 	x->alone = (struct process_list){.data = &x->p, .len = 1};
 	waits_free(&x->waits);
 	waits_begin(&x->waits, x->n, &x->code, &x->alone);
-	if (x->has_stack)
+	if (x->a.has_stack)
 		waits_visit(&x->waits, 0, &x->stack);
 	waits_end(&x->waits);
 }
 
 static void read_parts(struct inspect *x)
 {
-	x->has_stack = process_stack_read(x->n, &x->code, &x->p, &x->stack) == 0;
+	x->a.has_stack = process_stack_read(x->n, &x->code, &x->p, &x->stack) == 0;
 	links_free(&x->links);
 	monitors_free(&x->monitors);
 	links_read(x->n, x->p.links, &x->links);
@@ -270,7 +141,7 @@ static void read_parts(struct inspect *x)
 	read_dictionary(x);
 	read_rest(x);
 	memset(&x->state, 0, sizeof(x->state));
-	if (x->has_stack)
+	if (x->a.has_stack)
 		behaviour_state_read(x->n, &x->code, &x->p, &x->stack, &x->reader, &x->state);
 	else
 		snprintf(x->state.why, sizeof(x->state.why), "its stack could not be read");
@@ -297,8 +168,8 @@ static int read_all(struct inspect *x, uint64_t epid, struct error *err)
 		if (rc)
 			return rc;
 		read_parts(x);
-		x->stale = !x->has_stack || x->stack.stale || !stood_still(x);
-		if (!x->stale)
+		x->a.stale = !x->a.has_stack || x->stack.stale || !stood_still(x);
+		if (!x->a.stale)
 			break;
 	}
 	inspect_mailbox(x);
@@ -312,7 +183,7 @@ static int read_all(struct inspect *x, uint64_t epid, struct error *err)
 
 static void note_limits(struct inspect *x)
 {
-	if (x->stale)
+	if (x->a.stale)
 		inspect_warn(x,
 			     "the process ran while it was read: stack, dictionary, binaries and "
 			     "heap are as they stood at its last stop, or torn");
@@ -376,18 +247,31 @@ static void close_all(struct inspect *x)
 	off_heap_free(&x->binaries);
 	shape_free(&x->shapes);
 	vec_free(&x->dictionary);
-	vec_free(&x->largest);
-	for (size_t i = 0; i < x->warnings.len; i++)
-		free(x->warnings.data[i]);
+	inspect_answer_free(x);
 	vec_free(&x->warnings);
 	mem_close(x->cached);
 	stack_code_close(&x->code);
+}
+
+static void write_text(struct inspect *x)
+{
+	const struct table_options o = {.limit = x->ctx->opt.limit,
+					.color = render_color(&x->ctx->opt, x->ctx->out)};
+
+	for (size_t i = 0; i < x->warnings.len; i++)
+		log_warn("ebeam: %s", x->warnings.data[i]);
+	process_view_write(x->ctx->out, &x->a, &o);
+	if (x->unreadable)
+		log_warn("ebeam: %" PRIu64 " place%s in the node's memory could not be read",
+			 x->unreadable, x->unreadable == 1 ? "" : "s");
 }
 
 int inspect_process(struct command_context *ctx, struct beam_node *n, const char *what,
 		    struct error *err)
 {
 	struct inspect x = {.ctx = ctx, .n = n};
+	struct envelope_counter counter = {"unreadable", 0};
+	struct jsonw w = JSONW(ctx->out);
 	uint64_t epid;
 	int rc = open_all(&x, err);
 
@@ -396,10 +280,15 @@ int inspect_process(struct command_context *ctx, struct beam_node *n, const char
 	if (rc == 0) {
 		note_limits(&x);
 		x.reader.mem = x.cached; /* many small neighbours */
-		if (ctx->opt.json)
-			rc = inspect_json(&x, err);
-		else
-			inspect_text(&x);
+		inspect_answer(&x);
+		counter.value = x.unreadable;
+	}
+	if (rc == 0 && ctx->opt.json) {
+		target_json_begin(&w, ctx, n);
+		process_view_json(&w, &x.a);
+		rc = envelope_end(&w, x.warnings.data, x.warnings.len, &counter, 1, err);
+	} else if (rc == 0) {
+		write_text(&x);
 	}
 	close_all(&x);
 	return rc;

@@ -24,21 +24,20 @@ static int take_message(void *arg, const struct signal_message *m)
 		x->first[x->nr_seen] = m->term;
 	x->last[x->nr_seen++ % INSPECT_SAMPLE] = m->term;
 	x->message_words += m->words;
-	x->on_heap += m->fragment == 0;
+	x->a.on_heap += m->fragment == 0;
 	off_heap_add_fragments(x->n, x->cached, m->fragment, true, &x->binaries);
-	if (x->shaped)
+	if (x->a.shaped)
 		shape_add(&x->shapes, &x->reader, m->term, m->words);
 	/* Of a long mailbox nobody asked for, only the first are read. */
-	return !x->shaped && x->nr_seen >= INSPECT_SHORT_MAILBOX;
+	return !x->a.shaped && x->nr_seen >= INSPECT_SHORT_MAILBOX;
 }
 
 void inspect_mailbox(struct inspect *x)
 {
-	x->keep_last = x->ctx->opt.mailbox;
-	x->shaped = x->ctx->opt.mailbox || x->p.message_queue_len <= INSPECT_SHORT_MAILBOX;
+	x->a.shaped = x->ctx->opt.mailbox || x->p.message_queue_len <= INSPECT_SHORT_MAILBOX;
 	x->reader.mem = x->cached;
 	for (int i = 0; i < TRIES; i++) {
-		x->nr_seen = x->message_words = x->on_heap = 0;
+		x->nr_seen = x->message_words = x->a.on_heap = 0;
 		shape_reset(&x->shapes);
 		mem_cached_forget(x->cached);
 		off_heap_free(&x->binaries);
@@ -59,20 +58,20 @@ void inspect_mailbox(struct inspect *x)
 
 static int by_words(const void *a, const void *b)
 {
-	const struct inspect_root *x = a, *y = b;
+	const struct process_root *x = a, *y = b;
 
 	return x->words > y->words ? -1 : x->words < y->words;
 }
 
 static void add_root(struct inspect *x, uint64_t term, const char *where)
 {
-	struct inspect_root root = {.term = term};
+	struct process_root root = {0};
 
-	if (!TERM_IS_POINTER(term) || x->largest.len >= MAX_ROOTS)
+	if (!TERM_IS_POINTER(term) || x->a.largest.len >= MAX_ROOTS)
 		return;
-	root.words = term_flat_size(&x->reader, term, MAX_TERM_WORDS, &root.cut);
+	root.words = term_flat_size(&x->reader, term, MAX_TERM_WORDS, &root.truncated);
 	snprintf(root.where, sizeof(root.where), "%s", where);
-	vec_push(&x->largest, root);
+	vec_push(&x->a.largest, root);
 }
 
 static void add_stack_roots(struct inspect *x)
@@ -124,20 +123,20 @@ void inspect_heap(struct inspect *x)
 	struct signal_counts counts;
 	uint64_t seen = x->nr_seen;
 
-	x->counted = true;
+	x->a.counted = true;
 	heap_census_take(x->n, &x->p, &x->census);
 	x->unreadable += x->census.unreadable;
 	x->reader.mem = x->cached;
-	if (x->has_stack)
+	if (x->a.has_stack)
 		add_stack_roots(x);
 	add_dictionary_roots(x);
 	x->nr_seen = 0;
 	signals_walk(x->n, x->cached, x->p.addr, add_message_root, x, &counts);
 	x->nr_seen = seen;
 	x->reader.mem = x->n->mem;
-	if (x->largest.len >= MAX_ROOTS)
+	if (x->a.largest.len >= MAX_ROOTS)
 		inspect_warn(x, "only %u terms were measured for the largest", MAX_ROOTS);
-	if (x->largest.len)
-		qsort(x->largest.data, x->largest.len, sizeof(*x->largest.data), by_words);
-	x->largest.len = MIN(x->largest.len, inspect_top(x));
+	if (x->a.largest.len)
+		qsort(x->a.largest.data, x->a.largest.len, sizeof(*x->a.largest.data), by_words);
+	x->a.largest.len = MIN(x->a.largest.len, inspect_top(x));
 }

@@ -24,13 +24,10 @@ void env_view_json(struct jsonw *w, const struct env_answer *a)
 
 static void write_app(FILE *f, const struct env_app *app, const struct env_key *keys, bool color)
 {
-	struct strbuf text = STRBUF_INIT;
 	size_t width, widest = 0;
 
-	strbuf_addf(&text, "%s%s%s%s", app->name, app->vsn ? " " : "", app->vsn ? app->vsn : "",
-		    app->loaded ? "" : " (not loaded)");
-	table_write_heading(f, text.buf, color);
-	strbuf_free(&text);
+	table_heading(f, color, "%s%s%s%s", app->name, app->vsn ? " " : "",
+		      app->vsn ? app->vsn : "", app->loaded ? "" : " (not loaded)");
 	for (size_t i = 0; i < app->nr; i++) {
 		width = table_text_width(keys[i].written, strlen(keys[i].written));
 		widest = MAX(widest, MIN(width, (size_t)WIDEST_KEY));
@@ -39,9 +36,7 @@ static void write_app(FILE *f, const struct env_app *app, const struct env_key *
 		width = table_text_width(keys[i].written, strlen(keys[i].written));
 		fputs("  ", f);
 		table_write_escaped(f, keys[i].written);
-		fprintf(f, "%*s  ", (int)(widest - MIN(width, widest)), "");
-		table_write_escaped(f, keys[i].value);
-		fputc('\n', f);
+		table_line(f, "%*s  %s", (int)(widest - MIN(width, widest)), "", keys[i].value);
 	}
 	if (!app->nr)
 		fputs("  (nothing)\n", f);
@@ -68,8 +63,7 @@ void env_view_write(FILE *f, const struct env_answer *a, bool color)
 	}
 	if (empty.len) {
 		fputc('\n', f);
-		table_write_escaped(f, empty.buf);
-		fputc('\n', f);
+		table_line(f, "%s", empty.buf);
 	}
 	strbuf_free(&empty);
 }

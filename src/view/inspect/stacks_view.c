@@ -155,7 +155,7 @@ void stacks_view_write(FILE *f, const struct stacks_answer *a, bool whole, bool 
 	for (size_t i = 0; i < a->rows.len; i++) {
 		fputc('\n', f);
 		add_heading(&out, a, &a->rows.data[i]);
-		table_write_heading(f, out.buf, color);
+		table_heading(f, color, "%s", out.buf);
 		strbuf_reset(&out);
 		add_stack(&out, a, &a->rows.data[i], whole);
 		add_examples(&out, &a->rows.data[i]);

@@ -95,6 +95,10 @@ static void number_text(const struct table_column *c, struct strbuf *out, const 
 	case TABLE_LIST:
 		cell_count(out, whole(c, row));
 		break;
+	case TABLE_WORDS:
+		cell_count(out, whole(c, row));
+		strbuf_addstr(out, whole(c, row) == 1 ? " word" : " words");
+		break;
 	case TABLE_BYTES:
 		cell_bytes(out, d);
 		break;

@@ -26,6 +26,7 @@ enum table_type {
 	TABLE_NAME,    /* struct table_name: as people write it; JSON: as it is */
 	TABLE_FLAG,    /* bool: "yes", "no" */
 	TABLE_COUNT,   /* unsigned: "12,345" */
+	TABLE_WORDS,   /* unsigned: "12,345 words" */
 	TABLE_ID,      /* unsigned: "12345", lowest first */
 	TABLE_LIST,    /* struct table_list: how many; JSON: all */
 	TABLE_BYTES,   /* unsigned: "1.2 MiB" */

@@ -206,10 +206,33 @@ void table_write_escaped(FILE *f, const char *text)
 	strbuf_free(&escaped);
 }
 
-void table_write_heading(FILE *f, const char *text, bool color)
+static void write_formatted(FILE *f, const char *fmt, va_list ap)
 {
+	struct strbuf text = STRBUF_INIT;
+
+	strbuf_vaddf(&text, fmt, ap);
+	table_write_escaped(f, text.buf);
+	strbuf_free(&text);
+}
+
+void table_line(FILE *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	write_formatted(f, fmt, ap);
+	va_end(ap);
+	fputc('\n', f);
+}
+
+void table_heading(FILE *f, bool color, const char *fmt, ...)
+{
+	va_list ap;
+
 	fputs(color ? "\033[1m" : "", f);
-	table_write_escaped(f, text);
+	va_start(ap, fmt);
+	write_formatted(f, fmt, ap);
+	va_end(ap);
 	fputs(color ? "\033[0m\n" : "\n", f);
 }
 

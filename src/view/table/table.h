@@ -66,8 +66,9 @@ void table_clean_text(struct strbuf *text, bool keep_lines);
 void table_write_text(FILE *f, struct strbuf *text);
 /* Text of a node within a line: control characters are escaped, see names_format_text(). */
 void table_write_escaped(FILE *f, const char *text);
-/* A line of it, in bold if `color`. */
-void table_write_heading(FILE *f, const char *text, bool color);
+/* A line, all of it escaped so; the second in bold, if `color`. */
+void table_line(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void table_heading(FILE *f, bool color, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Cuts to so many columns of a terminal, the last three of them "..."; never below these. */
 void table_cut_text(struct strbuf *text, size_t width);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What `ebeam inspect` says of one process; members are called as erlang:process_info/2 calls them.
+ * Texts: NULL = none, or not known.  Lists that text cuts need hold no more than it shows.
+ */
+#ifndef EBEAM_VIEW_PROCESS_VIEW_H
+#define EBEAM_VIEW_PROCESS_VIEW_H
+
+#include "base/vec.h"
+#include "view/table/table.h"
+
+struct process_frame {
+	const char *mfa, *file;
+	uint64_t line;	     /* UINT64_MAX = not known */
+	struct table_list y; /* its registers; texts == NULL: were not asked for */
+};
+
+struct process_timer {
+	bool receive; /* the `after` of its receive; else: */
+	const char *ref, *to, *message;
+	bool by_name, paused;
+	int64_t left; /* milliseconds, as erlang:read_timer/1 has them; less than 0 if it is late */
+};
+
+struct process_pair {
+	const char *key, *value;
+};
+
+struct process_count {	  /* messages of a shape, terms of a kind */
+	const char *what; /* NULL = all others */
+	uint64_t count, words;
+};
+
+struct process_root { /* one of the largest terms of the heap */
+	char where[96];
+	uint64_t words;
+	bool truncated; /* more than was counted */
+};
+
+struct process_binary {
+	uint64_t address, bytes, refc;
+	uint64_t references; /* of this process */
+};
+
+struct process_answer {
+	const char *pid, *label, *status, *current_function;
+	const char *initial_call; /* in text with $initial_call */
+	struct table_name registered_name;
+	struct process_frame current_location;
+	const char *parent, *group_leader, *priority, *error_handler, *message_queue_data;
+	const char *sequential_trace_token;
+	uint64_t reductions, message_queue_len, memory, catchlevel;
+	uint64_t total_heap_size, heap_size, stack_size; /* words */
+	bool trap_exit, hibernating, torn;
+	bool stale; /* it ran, or moved while it was read */
+	const char *waits_for, *wait_reason;
+	uint64_t waiting_ms; /* UINT64_MAX = not known */
+
+	uint64_t minor_gcs, fullsweep_after, min_heap_size, min_bin_vheap_size;
+	struct process_max_heap {
+		uint64_t size; /* words; 0 = no limit */
+		bool kill, log, shared, has_shared;
+	} max_heap;
+	struct { /* words */
+		uint64_t old_heap_block_size, heap_block_size, mbuf_size, recent_size, stack_size;
+		uint64_t old_heap_size, heap_size, bin_vheap_size, bin_vheap_block_size;
+		uint64_t bin_old_vheap_size, bin_old_vheap_block_size;
+	} gc_info;
+
+	const char *state, *behaviour, *state_unknown; /* why the state is not known */
+
+	uint64_t messages; /* that were counted, else message_queue_len */
+	struct table_list first,
+		last; /* NULL: not decoded yet; last.texts == NULL: not asked for */
+	bool shaped;  /* what follows is known */
+	VEC(struct process_count) shapes;
+	size_t all_shapes;
+	bool more_shapes;	/* than are shown */
+	uint64_t message_bytes; /* their own structs and heap fragments */
+	uint64_t on_heap, to_alias, undecoded, other_signals;
+
+	bool has_stack;
+	VEC(struct process_frame) frames;
+	struct table_list links, monitors, monitored_by, suspending, suspended_by;
+	VEC(struct process_timer) timers;
+	VEC(struct process_pair) dictionary;
+	size_t all_timers, all_keys;
+
+	VEC(struct process_binary) binaries;
+	size_t all_binaries;
+	uint64_t binary_bytes, binary_references, binaries_in_messages;
+
+	bool counted; /* the heap is; words: */
+	uint64_t young, old, fragments, unknown;
+	VEC(struct process_count) kinds;
+	VEC(struct process_root) largest;
+};
+
+/* Elements of a list that are shown; messages, of the first and of the last. */
+#define PROCESS_SHOWN	 20
+#define PROCESS_MESSAGES 3
+
+/* *o: color, and the limit, which is PROCESS_SHOWN if it is 0. */
+void process_view_write(FILE *f, const struct process_answer *a, const struct table_options *o);
+/* Writes "data". */
+void process_view_json(struct jsonw *w, const struct process_answer *a);
+
+#endif
