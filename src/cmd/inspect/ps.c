@@ -397,8 +397,7 @@ static void filter_fields(struct filter_field *out)
 {
 	for (size_t i = 0; i < NR_PROCESS_FIELDS; i++)
 		out[i] = (struct filter_field){process_fields[i].name,
-					       process_fields[i].type != PROCESS_TYPE_TEXT &&
-						       process_fields[i].type != PROCESS_TYPE_PID};
+					       process_fields[i].type >= PROCESS_TYPE_COUNT};
 }
 
 static unsigned int needs_of(uint64_t fields)

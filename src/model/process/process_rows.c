@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 
 const struct process_field_info process_fields[NR_PROCESS_FIELDS] = {
-#define PROCESS_FIELD_INFO(id, name, type, needs) {#name, PROCESS_TYPE_##type, needs},
+#define PROCESS_FIELD_INFO(id, name, type, value, needs) {#name, PROCESS_TYPE_##type, needs},
 	PROCESS_FIELDS(PROCESS_FIELD_INFO)
 #undef PROCESS_FIELD_INFO
 };
@@ -220,46 +220,21 @@ static void set_number(struct process_value *v, double n)
 	v->number = n;
 }
 
+#define GET_PID(value)	 set_pid(v, s, value)
+#define GET_TEXT(value)	 set_string(v, s, value)
+#define GET_PLACE(value) set_string(v, s, value)
+#define GET_WORD(value)	 set_text(v, value, strlen(value))
+#define GET(id, name, type, value, needs)                                                          \
+	case PROCESS_FIELD_##id:                                                                   \
+		GET_##type(value);                                                                 \
+		break;
+
 void process_row_get(const struct process_strings *s, const struct process_row *r,
 		     enum process_field field, struct process_value *v)
 {
 	v->kind = PROCESS_VALUE_NONE;
 	switch (field) {
-	case PROCESS_FIELD_PID:
-		set_pid(v, s, r->pid);
-		break;
-	case PROCESS_FIELD_PARENT:
-		set_pid(v, s, r->parent);
-		break;
-	case PROCESS_FIELD_GROUP_LEADER:
-		set_pid(v, s, r->group_leader);
-		break;
-	case PROCESS_FIELD_NAME:
-		set_string(v, s, process_row_name(r));
-		break;
-	case PROCESS_FIELD_REGISTERED_NAME:
-		set_string(v, s, r->registered);
-		break;
-	case PROCESS_FIELD_LABEL:
-		set_string(v, s, r->label);
-		break;
-	case PROCESS_FIELD_INITIAL_CALL:
-		set_string(v, s, r->initial_call);
-		break;
-	case PROCESS_FIELD_CURRENT_FUNCTION:
-		set_string(v, s, r->function);
-		break;
-	case PROCESS_FIELD_CURRENT_LOCATION:
-		set_string(v, s, r->file);
-		break;
-	case PROCESS_FIELD_STATUS:
-		set_text(v, process_status_names[r->status],
-			 strlen(process_status_names[r->status]));
-		break;
-	case PROCESS_FIELD_PRIORITY:
-		set_text(v, process_priority_names[r->priority],
-			 strlen(process_priority_names[r->priority]));
-		break;
+		PROCESS_TEXT_FIELDS(GET)
 	default:
 		set_number(v, process_row_number(r, field));
 	}

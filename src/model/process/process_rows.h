@@ -3,8 +3,8 @@
  * Processes as rows of numbers and names, without a node behind them: what tables, JSON, filters
  * and live views show.  A row is small, for there may be a million; its names stand once in a pool.
  *
- * PROCESS_FIELDS is the one list of what a process has: columns of tables, names in --where, and
- * what has to be read for them follow from it.
+ * PROCESS_FIELDS is the one list of what a process has: columns of tables, JSON, names in --where,
+ * and what has to be read for them follow from it.
  */
 #ifndef EBEAM_MODEL_PROCESS_ROWS_H
 #define EBEAM_MODEL_PROCESS_ROWS_H
@@ -32,8 +32,10 @@ enum {
 
 enum process_type {
 	PROCESS_TYPE_PID,
-	PROCESS_TYPE_TEXT,
-	PROCESS_TYPE_COUNT,
+	PROCESS_TYPE_TEXT,  /* a string id */
+	PROCESS_TYPE_PLACE, /* likewise, of a file; its line is the row's */
+	PROCESS_TYPE_WORD,  /* const char * */
+	PROCESS_TYPE_COUNT, /* from here on: numbers */
 	PROCESS_TYPE_BYTES,
 	PROCESS_TYPE_WORDS,
 	PROCESS_TYPE_RATE,	 /* of a count, a second */
@@ -42,38 +44,42 @@ enum process_type {
 	PROCESS_TYPE_BOOL,
 };
 
-/* id, name, type, what it needs */
-#define PROCESS_FIELDS(F)                                                                          \
-	F(PID, pid, PID, 0)                                                                        \
-	F(NAME, name, TEXT, PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL | PROCESS_NEEDS_INITIAL)      \
-	F(REGISTERED_NAME, registered_name, TEXT, PROCESS_NEEDS_NAME)                              \
-	F(LABEL, label, TEXT, PROCESS_NEEDS_LABEL)                                                 \
-	F(INITIAL_CALL, initial_call, TEXT, PROCESS_NEEDS_INITIAL)                                 \
-	F(MEMORY, memory, BYTES, PROCESS_NEEDS_MEMORY)                                             \
-	F(MEMORY_RATE, memory_per_s, BYTES_RATE, PROCESS_NEEDS_MEMORY | PROCESS_NEEDS_BEFORE)      \
-	F(MESSAGES, message_queue_len, COUNT, 0)                                                   \
-	F(MESSAGES_RATE, message_queue_per_s, RATE, PROCESS_NEEDS_BEFORE)                          \
-	F(REDUCTIONS, reductions, COUNT, 0)                                                        \
-	F(REDUCTIONS_RATE, reductions_per_s, RATE, PROCESS_NEEDS_BEFORE)                           \
-	F(CPU, cpu, PERCENT, PROCESS_NEEDS_SAMPLES)                                                \
-	F(STATUS, status, TEXT, 0)                                                                 \
-	F(CURRENT_FUNCTION, current_function, TEXT, PROCESS_NEEDS_FUNCTION)                        \
-	F(CURRENT_LOCATION, current_location, TEXT, PROCESS_NEEDS_FUNCTION)                        \
-	F(TOTAL_HEAP_SIZE, total_heap_size, WORDS, PROCESS_NEEDS_MEMORY)                           \
-	F(HEAP_SIZE, heap_size, WORDS, 0)                                                          \
-	F(STACK_SIZE, stack_size, WORDS, 0)                                                        \
-	F(LINKS, links, COUNT, PROCESS_NEEDS_COUNTS)                                               \
-	F(MONITORS, monitors, COUNT, PROCESS_NEEDS_COUNTS)                                         \
-	F(MONITORED_BY, monitored_by, COUNT, PROCESS_NEEDS_COUNTS)                                 \
-	F(PARENT, parent, PID, 0)                                                                  \
-	F(GROUP_LEADER, group_leader, PID, 0)                                                      \
-	F(PRIORITY, priority, TEXT, 0)                                                             \
-	F(TRAP_EXIT, trap_exit, BOOL, 0)                                                           \
-	F(TORN, torn, BOOL, 0)                                                                     \
-	F(STALE, stale, BOOL, 0)
+/* id, name, type, value of `r`, what it needs; numbers are apart. */
+#define PROCESS_TEXT_FIELDS(F)                                                                     \
+	F(PID, pid, PID, r->pid, 0)                                                                \
+	F(NAME, name, TEXT, process_row_name(r),                                                   \
+	  PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL | PROCESS_NEEDS_INITIAL)                        \
+	F(REGISTERED_NAME, registered_name, TEXT, r->registered, PROCESS_NEEDS_NAME)               \
+	F(LABEL, label, TEXT, r->label, PROCESS_NEEDS_LABEL)                                       \
+	F(INITIAL_CALL, initial_call, TEXT, r->initial_call, PROCESS_NEEDS_INITIAL)                \
+	F(STATUS, status, WORD, process_status_names[r->status], 0)                                \
+	F(CURRENT_FUNCTION, current_function, TEXT, r->function, PROCESS_NEEDS_FUNCTION)           \
+	F(CURRENT_LOCATION, current_location, PLACE, r->file, PROCESS_NEEDS_FUNCTION)              \
+	F(PARENT, parent, PID, r->parent, 0)                                                       \
+	F(GROUP_LEADER, group_leader, PID, r->group_leader, 0)                                     \
+	F(PRIORITY, priority, WORD, process_priority_names[r->priority], 0)
+#define PROCESS_NUMBER_FIELDS(F)                                                                   \
+	F(MEMORY, memory, BYTES, r->memory, PROCESS_NEEDS_MEMORY)                                  \
+	F(MEMORY_RATE, memory_per_s, BYTES_RATE, r->memory_rate,                                   \
+	  PROCESS_NEEDS_MEMORY | PROCESS_NEEDS_BEFORE)                                             \
+	F(MESSAGES, message_queue_len, COUNT, r->message_queue_len, 0)                             \
+	F(MESSAGES_RATE, message_queue_per_s, RATE, r->messages_rate, PROCESS_NEEDS_BEFORE)        \
+	F(REDUCTIONS, reductions, COUNT, r->reductions, 0)                                         \
+	F(REDUCTIONS_RATE, reductions_per_s, RATE, r->reductions_rate, PROCESS_NEEDS_BEFORE)       \
+	F(CPU, cpu, PERCENT, r->cpu, PROCESS_NEEDS_SAMPLES)                                        \
+	F(TOTAL_HEAP_SIZE, total_heap_size, WORDS, r->total_heap_size, PROCESS_NEEDS_MEMORY)       \
+	F(HEAP_SIZE, heap_size, WORDS, r->heap_size, 0)                                            \
+	F(STACK_SIZE, stack_size, WORDS, r->stack_size, 0)                                         \
+	F(LINKS, links, COUNT, process_count(r->links), PROCESS_NEEDS_COUNTS)                      \
+	F(MONITORS, monitors, COUNT, process_count(r->monitors), PROCESS_NEEDS_COUNTS)             \
+	F(MONITORED_BY, monitored_by, COUNT, process_count(r->monitored_by), PROCESS_NEEDS_COUNTS) \
+	F(TRAP_EXIT, trap_exit, BOOL, r->trap_exit, 0)                                             \
+	F(TORN, torn, BOOL, r->torn, 0)                                                            \
+	F(STALE, stale, BOOL, r->stale, 0)
+#define PROCESS_FIELDS(F) PROCESS_TEXT_FIELDS(F) PROCESS_NUMBER_FIELDS(F)
 
 enum process_field {
-#define PROCESS_FIELD_ID(id, name, type, needs) PROCESS_FIELD_##id,
+#define PROCESS_FIELD_ID(id, name, type, value, needs) PROCESS_FIELD_##id,
 	PROCESS_FIELDS(PROCESS_FIELD_ID)
 #undef PROCESS_FIELD_ID
 		NR_PROCESS_FIELDS
@@ -170,38 +176,11 @@ static inline double process_count(uint32_t n)
 static inline double process_row_number(const struct process_row *r, enum process_field field)
 {
 	switch (field) {
-	case PROCESS_FIELD_MEMORY:
-		return (double)r->memory;
-	case PROCESS_FIELD_MEMORY_RATE:
-		return (double)r->memory_rate;
-	case PROCESS_FIELD_MESSAGES:
-		return (double)r->message_queue_len;
-	case PROCESS_FIELD_MESSAGES_RATE:
-		return (double)r->messages_rate;
-	case PROCESS_FIELD_REDUCTIONS:
-		return (double)r->reductions;
-	case PROCESS_FIELD_CPU:
-		return r->cpu;
-	case PROCESS_FIELD_REDUCTIONS_RATE:
-		return (double)r->reductions_rate;
-	case PROCESS_FIELD_TOTAL_HEAP_SIZE:
-		return (double)r->total_heap_size;
-	case PROCESS_FIELD_HEAP_SIZE:
-		return (double)r->heap_size;
-	case PROCESS_FIELD_STACK_SIZE:
-		return (double)r->stack_size;
-	case PROCESS_FIELD_LINKS:
-		return process_count(r->links);
-	case PROCESS_FIELD_MONITORS:
-		return process_count(r->monitors);
-	case PROCESS_FIELD_MONITORED_BY:
-		return process_count(r->monitored_by);
-	case PROCESS_FIELD_TRAP_EXIT:
-		return (double)r->trap_exit;
-	case PROCESS_FIELD_TORN:
-		return (double)r->torn;
-	case PROCESS_FIELD_STALE:
-		return (double)r->stale;
+#define PROCESS_NUMBER(id, name, type, value, needs)                                               \
+	case PROCESS_FIELD_##id:                                                                   \
+		return (double)(value);
+		PROCESS_NUMBER_FIELDS(PROCESS_NUMBER)
+#undef PROCESS_NUMBER
 	default:
 		return NAN;
 	}
