@@ -9,9 +9,12 @@
 #include "base/compiler.h"
 #include "lib/page.h"
 #include "view/inspect/dist_view.h"
+#include "view/inspect/env_view.h"
 #include "view/inspect/ets_view.h"
 #include "view/inspect/old_code_view.h"
 #include "view/inspect/port_view.h"
+#include "view/inspect/process_view.h"
+#include "view/inspect/stacks_view.h"
 #include "view/inspect/waits_view.h"
 
 static void ports_have_their_sums_below(void **state)
@@ -235,6 +238,251 @@ static void old_code_has_its_processes(void **state)
 	vec_free(&a.rows);
 }
 
+static void applications_have_their_keys(void **state)
+{
+	struct env_answer a = {0};
+	struct jsonw w = JSONW(NULL);
+	struct page p;
+
+	UNUSED(state);
+	vec_push(&a.apps, ((struct env_app){"a", "1\033", true, 2}));
+	vec_push(&a.apps, ((struct env_app){"none", NULL, true, 0}));
+	vec_push(&a.apps, ((struct env_app){"b", NULL, false, 1}));
+	vec_push(&a.keys, ((struct env_key){"k", "k", "[1,\n2]"}));
+	vec_push(&a.keys, ((struct env_key){"Elixir.Key", "Key", "\xe2\x80\xae"}));
+	vec_push(&a.keys, ((struct env_key){"c", "c", "3"}));
+	env_view_write(page_open(&p), &a, true);
+	page_expect(&p, "\033[1ma 1\\e\033[0m\n  k    [1,\\n2]\n  Key  ?\n"
+			"\n\033[1mb (not loaded)\033[0m\n  c  3\n"
+			"\nwithout environment: none\n");
+	a.named = true;
+	env_view_write(page_open(&p), &a, false);
+	page_expect(&p, "a 1\\e\n  k    [1,\\n2]\n  Key  ?\n\nnone\n  (nothing)\n"
+			"\nb (not loaded)\n  c  3\n");
+	env_view_json(&w, &a);
+	expect_json(&w, "{\"a\": {\"k\": \"[1,\\n2]\", \"Elixir.Key\": \"\xe2\x80\xae\"}, "
+			"\"none\": {}, \"b\": {\"c\": \"3\"}}");
+	strbuf_free(&w.buf);
+	vec_free(&a.apps);
+	vec_free(&a.keys);
+}
+
+static void stacks_have_their_processes(void **state)
+{
+	uint64_t frames[40];
+	struct stacks_answer a = {.node = "a@b", .stacks = 3, .by_status = {[1] = 1, [5] = 1200}};
+	struct jsonw w = JSONW(NULL);
+	struct names *names;
+	struct page p;
+	uint32_t f;
+
+	UNUSED(state);
+	assert_int_equal(names_open(&names), 0);
+	f = names_intern_function(names, names_intern_string(names, "m", 1, NULL),
+				  names_intern_string(names, "loop", 4, NULL), 1, FRAME_ERLANG,
+				  NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
+		frames[i] =
+			names_intern_frame(names, f, names_intern_string(names, "m.erl", 5, NULL),
+					   (uint32_t)i + 1, NULL);
+	a.names = names;
+	vec_push(&a.rows, ((struct stacks_row){.count = 1200,
+					       .status = 5,
+					       .current = names_frame(names, (uint32_t)frames[0]),
+					       .frames = frames,
+					       .nr_frames = 1,
+					       .nr_members = 2,
+					       .members = {"<0.1.0> a", "<0.2.0> b"}}));
+	vec_push(&a.rows, ((struct stacks_row){.count = 1,
+					       .status = 1,
+					       .stale = true,
+					       .truncated = true,
+					       .nr_members = 1,
+					       .members = {"<0.3.0>"}}));
+	stacks_view_write(page_open(&p), &a, false, false);
+	page_expect(&p, "a@b: 1,201 processes, 3 different stacks: 1,200 waiting, "
+			"1 collecting garbage\n\n"
+			"1,200 processes wait in m:loop/1\n"
+			"    m:loop/1  m.erl:1\n"
+			"  <0.1.0> a, <0.2.0> b and 1,198 more\n\n"
+			"1 process collects garbage, with an empty stack (where it last stopped)\n"
+			"    ... the rest is too deep to show\n"
+			"  <0.3.0>\n\n"
+			"1 more stacks are not shown (-n 3 shows them)\n");
+	stacks_view_json(&w, &a);
+	expect_json(&w, "{\"count\": 1200, \"status\": \"waiting\", "
+			"\"current_function\": \"m:loop/1\", \"stale\": false, "
+			"\"truncated\": false, \"stack\": [{\"mfa\": \"m:loop/1\", "
+			"\"file\": \"m.erl\", \"line\": 1}], "
+			"\"pids\": [\"<0.1.0> a\", \"<0.2.0> b\"]}");
+	expect_json(&w, "\"current_function\": null, \"stale\": true, \"truncated\": true, "
+			"\"stack\": [], \"pids\": [\"<0.3.0>\"]}");
+	strbuf_free(&w.buf);
+	a.rows.data[0].nr_frames = 40;
+	a.rows.len = a.stacks = 1;
+	stacks_view_write(page_open(&p), &a, false, false);
+	fclose(p.f);
+	assert_non_null(strstr(p.text, "m.erl:27\n    ... 10 more frames (-v shows them) ...\n"
+				       "    m:loop/1  m.erl:38\n"));
+	free(p.text);
+	vec_free(&a.rows);
+	names_close(names);
+}
+
+static struct process_answer a_process(void)
+{
+	static const char *links[] = {"<0.2.0>", "#Port<0.3>"}, *messages[] = {"{hi,1}", NULL};
+	static const char *y[] = {"[]", "5"};
+	struct process_answer a = {.pid = "<0.9.0>",
+				   .registered_name = {"Elixir.Keeper", 13},
+				   .status = "waiting",
+				   .current_function = "m:f/1",
+				   .current_location = {"m:f/1", "m.erl", 7},
+				   .initial_call = "m:init/0",
+				   .priority = "high",
+				   .message_queue_len = 2,
+				   .memory = 2048,
+				   .reductions = 12345,
+				   .total_heap_size = 1,
+				   .heap_size = 2,
+				   .minor_gcs = 3,
+				   .trap_exit = true,
+				   .has_stack = true,
+				   .waits_for = "<0.2.0>",
+				   .wait_reason = "answer",
+				   .waiting_ms = 1500,
+				   .behaviour = "gen_server",
+				   .state = "{s,\"\033[2J\"}",
+				   .max_heap = {1000, .kill = true, .log = true},
+				   .messages = 2,
+				   .shaped = true,
+				   .all_shapes = 1,
+				   .more_shapes = true,
+				   .message_bytes = 64,
+				   .first = {2, messages},
+				   .links = {2, links},
+				   .all_timers = 3,
+				   .all_keys = 1,
+				   .all_binaries = 1,
+				   .binary_references = 2,
+				   .binary_bytes = 1024,
+				   .counted = true,
+				   .young = 10,
+				   .unknown = 1};
+
+	vec_push(&a.shapes, ((struct process_count){"{hi,_}", 1, 3}));
+	vec_push(&a.frames, ((struct process_frame){"m:f/1", "m.erl", 7, {2, y}}));
+	vec_push(&a.frames, ((struct process_frame){"m:g/1", NULL, UINT64_MAX, {0}}));
+	vec_push(&a.timers, ((struct process_timer){.receive = true, .left = 1500}));
+	vec_push(&a.timers, ((struct process_timer){.ref = "#Ref<0.1.2.3>",
+						    .to = "<0.9.0>",
+						    .message = "tick",
+						    .left = -2000}));
+	vec_push(&a.dictionary, ((struct process_pair){"k", "v"}));
+	vec_push(&a.binaries, ((struct process_binary){4096, 1024, 3, 2}));
+	vec_push(&a.kinds, ((struct process_count){"tuple", 2, 6}));
+	vec_push(&a.largest, ((struct process_root){"message 1", 6, true}));
+	return a;
+}
+
+static void free_process(struct process_answer *a)
+{
+	vec_free(&a->shapes);
+	vec_free(&a->frames);
+	vec_free(&a->timers);
+	vec_free(&a->dictionary);
+	vec_free(&a->binaries);
+	vec_free(&a->kinds);
+	vec_free(&a->largest);
+}
+
+static void a_process_is_text(void **state)
+{
+	struct process_answer a = a_process();
+	struct page p;
+
+	UNUSED(state);
+	process_view_write(page_open(&p), &a, &(struct table_options){.limit = 1});
+	page_expect(&p,
+		    "<0.9.0>  Keeper  waiting in m:f/1 (m.erl:7)\n"
+		    "  waits_for            <0.2.0> (answer), 1.50 s\n"
+		    "  message_queue_len    2\n"
+		    "  memory               2.0 KiB\n"
+		    "  reductions           12,345\n"
+		    "  initial_call         m:init/0\n"
+		    "  parent               -\n"
+		    "  group_leader         -\n"
+		    "  priority             high\n"
+		    "  trap_exit            true\n"
+		    "  error_handler        -\n"
+		    "  message_queue_data   -\n"
+		    "  total_heap_size      1 word\n"
+		    "  heap_size            2 words\n"
+		    "  stack_size           0 words\n"
+		    "  minor_gcs            3\n"
+		    "  fullsweep_after      0\n"
+		    "  min_heap_size        0 words\n"
+		    "  min_bin_vheap_size   0 words\n"
+		    "  max_heap_size        1,000 words; a larger process is killed and logged\n"
+		    "\nState of gen_server\n  {s,\"\\e[2J\"}\n"
+		    "\nMailbox: 2 messages\n"
+		    "  64 B in messages and their heap fragments\n"
+		    "             1  {hi,_}\n"
+		    "  1 shapes in all\n"
+		    "  first {hi,1}\n"
+		    "        (of another node, not decoded yet)\n"
+		    "\nStack\n"
+		    "  m:f/1  m.erl:7\n      y(0) []\n      y(1) 5\n  m:g/1\n"
+		    "\nLinks and monitors\n"
+		    "  links                <0.2.0> ... 2 in all\n"
+		    "\nTimers: 3\n"
+		    "  in 1.500 s         its receive ends (after)\n"
+		    "  overdue by 2.000 s  #Ref<0.1.2.3>  to it: tick\n"
+		    "  ... -n shows more\n"
+		    "  Overdue: the scheduler that has the timer does not look at its timers; "
+		    "'ebeam sched --now' shows what it does.\n"
+		    "\nDictionary: 1\n  k => v\n"
+		    "\nBinaries outside the heap: 1, held by 2 references\n"
+		    "  in all 1.0 KiB\n"
+		    "          0x1000  1.0 KiB, 3 references, 2 of them here\n"
+		    "\nHeap: 10 words young, 0 old\n"
+		    "  unknown              1 word\n"
+		    "  tuple                       2             6 words\n"
+		    "  largest, parts that they share counted in each:\n"
+		    "             6+ words  message 1\n");
+	free_process(&a);
+}
+
+static void a_process_is_json(void **state)
+{
+	struct process_answer a = a_process();
+	struct jsonw w = JSONW(NULL);
+
+	UNUSED(state);
+	process_view_json(&w, &a);
+	expect_json(&w, "\"registered_name\": \"Elixir.Keeper\"");
+	expect_json(&w, "\"label\": null");
+	expect_json(&w, "\"current_location\": {\"file\": \"m.erl\", \"line\": 7}");
+	expect_json(&w, "\"total_heap_size\": 1, ");
+	expect_json(&w, "\"links\": [\"<0.2.0>\", \"#Port<0.3>\"], \"monitors\": [], ");
+	expect_json(&w, "{\"type\": \"receive\", \"time_left\": 1500, \"paused\": false}");
+	expect_json(&w, "{\"type\": \"send\", \"time_left\": -2000, \"paused\": false, "
+			"\"ref\": \"#Ref<0.1.2.3>\", \"to\": \"<0.9.0>\", \"message\": \"tick\"}");
+	expect_json(&w, "{\"waits_for\": \"<0.2.0>\", \"reason\": \"answer\", "
+			"\"waiting_ms\": 1500, \"waiting_is\": \"timer\"}");
+	expect_json(&w, "{\"mfa\": \"m:f/1\", \"file\": \"m.erl\", \"line\": 7, "
+			"\"y\": [\"[]\", \"5\"]}");
+	expect_json(&w, "{\"mfa\": \"m:g/1\", \"file\": null, \"line\": null}");
+	expect_json(&w, "\"messages\": {\"len\": 2, \"sample\": [\"{hi,1}\", null], "
+			"\"by_shape\": [");
+	expect_json(&w, "\"max_heap_size\": {\"size\": 1000, \"kill\": true, "
+			"\"error_logger\": true}");
+	expect_json(&w, "{\"where\": \"message 1\", \"words\": 6, \"truncated\": true}");
+	expect_json(&w, "{\"type\": \"tuple\", \"count\": 2, \"words\": 6}");
+	strbuf_free(&w.buf);
+	free_process(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +491,10 @@ int main(void)
 		cmocka_unit_test(nodes_that_are_not_known_are_marked),
 		cmocka_unit_test(waits_say_where_they_lead),
 		cmocka_unit_test(old_code_has_its_processes),
+		cmocka_unit_test(applications_have_their_keys),
+		cmocka_unit_test(stacks_have_their_processes),
+		cmocka_unit_test(a_process_is_text),
+		cmocka_unit_test(a_process_is_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
