@@ -212,6 +212,7 @@ FUZZ    := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fu
 $(B)/fuzz/%: $(B)/san/tests/fuzz/%.o $(B)/libebeam-san.a
 	$(call say,FUZZ)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(SAN) -fuse-ld=lld -fsanitize=fuzzer -o $@ $^ $(LIBS)
+$(B)/fuzz/fuzz_image: $(B)/san/tests/lib/mem_image.o
 fuzz: $(FUZZ)
 fuzz-smoke: $(FUZZ)
 	$(Q)tests/fuzz/smoke $(FUZZ)
@@ -229,7 +230,7 @@ $(B)/tools/terminal: $(B)/obj/tools/terminal.o $(B)/obj/tests/lib/zoo.o $(B)/lib
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 $(B)/obj/tools/memsnap.o: CPPFLAGS += -Itests
 $(B)/tools/memsnap: $(B)/obj/tools/memsnap.o $(B)/obj/tests/lib/recorded.o \
-                    $(B)/obj/tests/lib/image.o $(B)/libebeam.a
+                    $(B)/obj/tests/lib/image.o $(B)/obj/tests/lib/mem_image.o $(B)/libebeam.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 # Runs where nothing is installed: in guests of other kernels.

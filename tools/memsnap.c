@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memsnap: records ranges of a live process as a memory image for tests (format: target/mem.h).
+ * memsnap: records ranges of a live process as a memory image for tests (tests/lib/mem_image.h).
  *
  *   memsnap -p PID -o FILE ADDR:SIZE...
  *   memsnap -p PID -o FILE --node
@@ -21,6 +21,7 @@
 #include "base/xalloc.h"
 #include "beam/locate/node_open.h"
 #include "beam/term/atoms.h"
+#include "lib/mem_image.h"
 #include "lib/recorded.h"
 #include "target/mem.h"
 #include "target/proc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What every back end of struct mem shares: closing, batches for back ends that have none, small
- * typed reads and strings.  The back ends stand in mem_live.c, mem_image.c and mem_faulty.c.
+ * typed reads and strings.
  */
 #include "target/mem.h"
 

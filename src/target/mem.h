@@ -2,7 +2,7 @@
 /*
  * The memory of one process as bytes: the seam through which everything that reads a node goes.
  * Back ends: a live process (process_vm_readv, falling back to /proc/PID/mem), a core file
- * (PT_LOAD segments), a recorded image (tests), an overlay that injects faults over another.
+ * (PT_LOAD segments); of tests recorded images and an overlay that injects faults.
  *
  * Only ever reads.  Addresses are raddr, never pointers.
  */
@@ -33,24 +33,6 @@ struct mem {
 };
 
 int mem_open_live(struct mem **out, int os_pid, struct error *err);
-
-/*
- * Recorded image: "EBEAMIMG", then u64 addr, u64 size, bytes... per range; written by
- * tools/memsnap.  mem_open_image copies; the buffer may go.
- */
-#define MEM_IMAGE_MAGIC "EBEAMIMG"
-int mem_open_image(struct mem **out, const void *image, size_t size, struct error *err);
-
-/* Records every range that is read through it, for mem_recorder_image().  Borrows `inner`. */
-int mem_open_recorder(struct mem **out, struct mem *inner);
-/* The image of everything read so far, merged and sorted (of bytes that were read twice the later
- * value); caller frees.  NULL if more than 256 MiB were touched. */
-void *mem_recorder_image(struct mem *recorder, size_t *size);
-
-/* Fails reads that touch [fault, fault + fault_size) with -EFAULT, and the nth read (1..) if
- * nth > 0.  Borrows `inner`. */
-int mem_open_faulty(struct mem **out, struct mem *inner, raddr fault, size_t fault_size,
-		    uint64_t nth);
 
 /*
  * Keeps pages of `inner` as they were when they were first read: for walks through many small

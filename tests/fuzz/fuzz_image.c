@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/mem_image.h"
 #include "target/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

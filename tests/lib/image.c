@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/vec.h"
+#include "lib/mem_image.h"
 
 #define ALLOC_START 0x7f0000000000ull
 #define ALLOC_HOLE  64

@@ -15,6 +15,7 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "lib/mem_faulty.h"
 #include "lib/recorded.h"
 #include "target/proc.h"
 

@@ -22,6 +22,8 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "lib/mem_faulty.h"
+#include "lib/mem_image.h"
 #include "target/mem.h"
 
 #define PAGE 4096u

@@ -16,6 +16,7 @@
 #include "base/compiler.h"
 #include "beam/code/callsite.h"
 #include "lib/fakenode.h"
+#include "lib/mem_faulty.h"
 
 #define CODE	  0x7e0000000000ull /* fragments */
 #define ERLANG	  (CODE + 0x10000)  /* a module */

@@ -16,6 +16,7 @@
 #include "beam/code/jit.h"
 #include "lib/image.h"
 #include "lib/jitrec.h"
+#include "lib/mem_faulty.h"
 
 #define CODE	  0x7e0000000000ull
 #define NR_LISTED 5

@@ -20,6 +20,7 @@
 #include "beam/otp/layout.h"
 #include "beam/term/pid.h"
 #include "lib/image.h"
+#include "lib/mem_faulty.h"
 #include "target/proc.h"
 
 /* The executable. */

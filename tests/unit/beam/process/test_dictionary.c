@@ -14,6 +14,7 @@
 #include "base/compiler.h"
 #include "beam/process/dictionary.h"
 #include "lib/fakenode.h"
+#include "lib/mem_faulty.h"
 
 #define EPID	 0x2983ull
 #define KEY(i)	 (((uint64_t)(i) << 6) | 0x0b) /* the atom with this index */

@@ -18,6 +18,7 @@
 #include "beam/process/process.h"
 #include "beam/term/pid.h"
 #include "lib/fakenode.h"
+#include "lib/mem_faulty.h"
 
 #define SLOTS	 1024u
 #define SMALL(i) (((uint64_t)(i) << 4) | 0xf)

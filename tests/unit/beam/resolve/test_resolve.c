@@ -15,6 +15,7 @@
 
 #include "abi/vm.h"
 #include "base/compiler.h"
+#include "lib/mem_faulty.h"
 #include "lib/resolvefix.h"
 
 #define KERNEL(k) (0xffff800000000000ull + 0x1000u * (k) + 0x10)

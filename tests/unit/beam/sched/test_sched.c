@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "beam/sched/sched.h"
 #include "lib/fakenode.h"
+#include "lib/mem_faulty.h"
 
 #define THREAD_POINTER	    0x7f1000000000ull
 #define REGISTERS	    0x7f2000000000ull

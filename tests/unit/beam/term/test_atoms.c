@@ -18,6 +18,7 @@
 #include "beam/otp/layout.h"
 #include "beam/term/atoms.h"
 #include "lib/image.h"
+#include "lib/mem_faulty.h"
 
 #define ATOM_TERM(index) (((uint64_t)(index) << 6) | 0x0b)
 

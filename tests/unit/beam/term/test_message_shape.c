@@ -13,6 +13,7 @@
 #include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/term/message_shape.h"
+#include "lib/mem_faulty.h"
 #include "lib/termfix.h"
 
 #define PID 0x503ull

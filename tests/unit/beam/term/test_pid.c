@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "beam/term/pid.h"
 #include "lib/fakenode.h"
+#include "lib/mem_faulty.h"
 
 /* Read from erts_proc and erts_port of the nodes; the text is io:format("~p") of the same node. */
 static const struct {

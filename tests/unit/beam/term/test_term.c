@@ -18,6 +18,7 @@
 #include "base/compiler.h"
 #include "beam/term/term.h"
 #include "lib/fakenode.h"
+#include "lib/mem_faulty.h"
 
 #define SMALL(n) (((uint64_t)(int64_t)(n) << 4) | 0xf)
 #define LITERAL	 4ull /* tag of pointers to literals */

@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "beam/vm/ports.h"
 #include "lib/fakenode.h"
+#include "lib/mem_faulty.h"
 
 #define SLOTS  1024
 #define PID(i) (((uint64_t)(i) << 4) | 3)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * An overlay that makes reads fail, for tests: every read that touches one range, and the nth
- * read of all.  It has no batch read, so each range of a batch counts as one read.
- */
-#include "target/mem.h"
+#include "lib/mem_faulty.h"
 
 #include <errno.h>
 #include <stdbool.h>

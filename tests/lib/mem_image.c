@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Recorded images: a file of memory ranges that can be read like the process it came from, and
- * the recorder that makes one of everything that is read through it.
- *
- * An image is little-endian: MEM_IMAGE_MAGIC, then per range u64 address, u64 size, `size` bytes.
- */
-#include "target/mem.h"
+#include "lib/mem_image.h"
 
 #include <errno.h>
 #include <stdbool.h>
