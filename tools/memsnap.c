@@ -162,7 +162,7 @@ static int snap_ranges(int os_pid, char **ranges, int nr, const char *output)
 		fprintf(stderr, "memsnap: %s\n", err.msg);
 		return 1;
 	}
-	mem_open_recorder(&recorder, live);
+	recorder = mem_open_recorder(live);
 	for (int i = 0; i < nr; i++)
 		ok &= snap_range(recorder, ranges[i]);
 	ok = ok && write_image(recorder, output, NULL);
@@ -182,7 +182,7 @@ static int open_and_snap_node(int os_pid, const char *output)
 		fprintf(stderr, "memsnap: %s\n", err.msg);
 		return 1;
 	}
-	mem_open_recorder(&recorder, n->mem);
+	recorder = mem_open_recorder(n->mem);
 	ok = snap_node(n, recorder, output);
 	mem_close(recorder);
 	beam_node_close(n);

@@ -450,23 +450,18 @@ static void enrich_close_source(struct source *s)
 
 /* ---- interface ------------------------------------------------------------------------------- */
 
-int enrich_open(struct enrich **out, struct source *inner, struct resolver *resolver)
+struct enrich *enrich_open(struct source *inner, struct resolver *resolver)
 {
 	struct enrich *e = xcalloc(1, sizeof(*e));
-	int ret = names_open(&e->names);
 
-	if (ret) {
-		free(e);
-		return ret;
-	}
+	e->names = names_open();
 	e->source.next = enrich_next;
 	e->source.fd = enrich_fd;
 	e->source.close = enrich_close_source;
 	e->inner = inner;
 	e->resolver = resolver;
 	slices_open(&e->slices);
-	*out = e;
-	return 0;
+	return e;
 }
 
 void enrich_close(struct enrich *e)

@@ -13,7 +13,7 @@
 struct enrich;
 
 /* inner may be NULL: then only what is added comes out. */
-int enrich_open(struct enrich **out, struct source *inner, struct resolver *resolver);
+struct enrich *enrich_open(struct source *inner, struct resolver *resolver);
 void enrich_close(struct enrich *e);
 /* Samples from then on stand for so many each, until the next such time, which is not before. */
 void enrich_set_weight(struct enrich *e, uint32_t weight, uint64_t from_ns);

@@ -67,7 +67,7 @@ int export_folded(FILE *f, const struct snapshot *s, struct error *err)
 	struct calltree *t;
 	struct path path;
 
-	calltree_open(&t, s);
+	t = calltree_open(s);
 	path_init(&path, t->max_depth);
 	if (t->nodes[0].self)
 		fprintf(f, "%s %" PRIu64 "\n", EXPORT_NO_STACK, t->nodes[0].self);

@@ -423,7 +423,7 @@ int html_data_of_snapshot(struct strbuf *out, const struct snapshot *s)
 	struct calltree *t;
 
 	strtab_init(&h.strings);
-	calltree_open_below(&t, s, calltree_head_frames(s));
+	t = calltree_open_below(s, calltree_head_frames(s));
 	strbuf_addf(out,
 		    "{\"mode\":\"profile\",\"by\":\"%s\",\"kindRoot\":%s,\"lines\":%s,\"idle\":%s,",
 		    snapshot_by_name(s->options.by), s->options.kind_root ? "true" : "false",

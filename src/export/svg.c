@@ -374,7 +374,7 @@ int export_svg(FILE *f, const struct snapshot *s, struct error *err)
 
 	export_add_xml(&p.heading, export_meta(s, "node", "BEAM node"));
 	add_facts(&p.facts, s);
-	calltree_open(&t, s);
+	t = calltree_open(s);
 	fill_from_tree(&p, t);
 	rc = write_picture(f, &p, err);
 	picture_free(&p);

@@ -24,12 +24,12 @@ static const uint32_t entry_sizes[NR_NAMES_TABLES] = {
 	[NAMES_THREADS] = sizeof(struct name_thread),
 };
 
-int names_open(struct names **out)
+struct names *names_open(void)
 {
-	return names_open_limited(out, NAMES_LIMIT, NAMES_MAX_BYTES);
+	return names_open_limited(NAMES_LIMIT, NAMES_MAX_BYTES);
 }
 
-int names_open_limited(struct names **out, uint32_t max_entries, size_t max_bytes)
+struct names *names_open_limited(uint32_t max_entries, size_t max_bytes)
 {
 	struct names *n = xcalloc(1, sizeof(*n));
 
@@ -37,8 +37,7 @@ int names_open_limited(struct names **out, uint32_t max_entries, size_t max_byte
 		n->tables[t].entry_size = entry_sizes[t];
 	n->max_entries = max_entries;
 	n->max_bytes = max_bytes;
-	*out = n;
-	return 0;
+	return n;
 }
 
 void names_close(struct names *n)

@@ -67,9 +67,9 @@ struct name_thread {
 
 struct names;
 
-int names_open(struct names **out);
+struct names *names_open(void);
 /* The same with other limits than NAMES_LIMIT and NAMES_MAX_BYTES, which tests reach sooner. */
-int names_open_limited(struct names **out, uint32_t max_entries, size_t max_bytes);
+struct names *names_open_limited(uint32_t max_entries, size_t max_bytes);
 void names_close(struct names *n);
 
 /*

@@ -62,6 +62,6 @@ void core_file_maps(struct core_file *c, struct proc_maps *out);
 struct elf_file *core_file_elf(struct core_file *c, const struct proc_map *map);
 
 /* The memory; borrows the core. */
-int mem_open_core(struct mem **out, struct core_file *c);
+struct mem *mem_open_core(struct core_file *c);
 
 #endif

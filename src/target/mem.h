@@ -39,7 +39,7 @@ int mem_open_live(struct mem **out, int os_pid, struct error *err);
  * neighbours, one system call each 4 KiB instead of one each.  At most 64 MiB.  Borrows `inner`.
  * mem_cached_forget() before a walk that must see what changed since.
  */
-int mem_open_cached(struct mem **out, struct mem *inner);
+struct mem *mem_open_cached(struct mem *inner);
 void mem_cached_forget(struct mem *cached);
 
 void mem_close(struct mem *m); /* NULL ok */

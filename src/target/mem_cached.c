@@ -76,15 +76,14 @@ static void cached_close(struct mem *m)
 	free(c);
 }
 
-int mem_open_cached(struct mem **out, struct mem *inner)
+struct mem *mem_open_cached(struct mem *inner)
 {
 	struct mem_cached *c = xcalloc(1, sizeof(*c));
 
 	c->mem = (struct mem){.read = cached_read, .close = cached_close};
 	c->inner = inner;
 	c->slots = xcalloc(NR_SLOTS, sizeof(*c->slots));
-	*out = &c->mem;
-	return 0;
+	return &c->mem;
 }
 
 void mem_cached_forget(struct mem *cached)

@@ -145,12 +145,11 @@ static void core_close(struct mem *m)
 	free(CONTAINER_OF(m, struct mem_core, mem));
 }
 
-int mem_open_core(struct mem **out, struct core_file *c)
+struct mem *mem_open_core(struct core_file *c)
 {
 	struct mem_core *m = xcalloc(1, sizeof(*m));
 
 	m->mem = (struct mem){.read = core_read, .close = core_close};
 	m->core = c;
-	*out = &m->mem;
-	return 0;
+	return &m->mem;
 }

@@ -102,7 +102,7 @@ static struct objects *objects_new(void)
 	return o;
 }
 
-int objects_open_core(struct objects **out, struct core_file *core)
+struct objects *objects_open_core(struct core_file *core)
 {
 	struct objects *o = objects_new();
 	struct proc_maps maps;
@@ -111,8 +111,7 @@ int objects_open_core(struct objects **out, struct core_file *core)
 	o->os_pid = core_file_facts(core)->os_pid;
 	core_file_maps(core, &maps);
 	take_maps(o, &maps);
-	*out = o;
-	return 0;
+	return o;
 }
 
 int objects_open(struct objects **out, int os_pid, struct error *err)

@@ -25,7 +25,7 @@ struct object_function {
 
 int objects_open(struct objects **out, int os_pid, struct error *err);
 /* Over a core file, which is borrowed: its maps never change. */
-int objects_open_core(struct objects **out, struct core_file *core);
+struct objects *objects_open_core(struct core_file *core);
 void objects_close(struct objects *o);
 
 /* 0, or -ENOENT if nothing executable is mapped there (also after a refresh of the maps). */

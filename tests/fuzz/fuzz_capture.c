@@ -41,11 +41,9 @@ static void read_all(struct capture_reader *r)
 {
 	struct source *s = capture_reader_source(r);
 	const struct rec_header *rec;
-	struct profile *p;
+	struct profile *p = profile_open_limited(64);
 	struct event ev;
 
-	if (profile_open_limited(&p, 64))
-		abort();
 	while (s->next(s, &rec, NULL) == 1) {
 		if (rec->size < sizeof(*rec) || rec->size % 8 || rec->type < REC_META)
 			abort();

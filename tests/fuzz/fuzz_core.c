@@ -39,8 +39,8 @@ static void read_all(struct core_file *c, const uint8_t *data, size_t size)
 
 	if (facts->missing_size > facts->size || !facts->program || !facts->comm)
 		abort();
-	mem_open_core(&m, c);
-	objects_open_core(&o, c);
+	m = mem_open_core(c);
+	o = objects_open_core(c);
 	maps = objects_maps(o);
 	for (size_t i = 0; i < maps->len; i++) {
 		const struct proc_map *map = &maps->data[i];

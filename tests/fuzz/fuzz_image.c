@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (mem_open_image(&image, data, size, NULL) != 0)
 		return 0;
-	mem_open_recorder(&recorder, image);
+	recorder = mem_open_recorder(image);
 	mem_read_string(recorder, addr, name, sizeof(name));
 	for (size_t want = 1; want <= sizeof(bytes); want *= 2)
 		mem_read(recorder, addr + want, bytes, want);

@@ -39,8 +39,7 @@ static void faulty_close(struct mem *m)
 	free(CONTAINER_OF(m, struct mem_faulty, mem));
 }
 
-int mem_open_faulty(struct mem **out, struct mem *inner, raddr fault, size_t fault_size,
-		    uint64_t nth)
+struct mem *mem_open_faulty(struct mem *inner, raddr fault, size_t fault_size, uint64_t nth)
 {
 	struct mem_faulty *f = xcalloc(1, sizeof(*f));
 
@@ -49,6 +48,5 @@ int mem_open_faulty(struct mem **out, struct mem *inner, raddr fault, size_t fau
 	f->fault = fault;
 	f->fault_size = fault_size;
 	f->nth = nth;
-	*out = &f->mem;
-	return 0;
+	return &f->mem;
 }

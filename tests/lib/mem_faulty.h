@@ -13,7 +13,6 @@
 
 /* Fails reads that touch [fault, fault + fault_size) with -EFAULT, and the nth read (1..) if
  * nth > 0.  Borrows `inner`. */
-int mem_open_faulty(struct mem **out, struct mem *inner, raddr fault, size_t fault_size,
-		    uint64_t nth);
+struct mem *mem_open_faulty(struct mem *inner, raddr fault, size_t fault_size, uint64_t nth);
 
 #endif

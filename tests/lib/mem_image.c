@@ -228,15 +228,14 @@ static void recorder_close(struct mem *m)
 	free(rec);
 }
 
-int mem_open_recorder(struct mem **out, struct mem *inner)
+struct mem *mem_open_recorder(struct mem *inner)
 {
 	struct mem_recorder *rec = xcalloc(1, sizeof(*rec));
 
 	rec->mem = (struct mem){
 		.read = recorder_read, .readv = recorder_readv, .close = recorder_close};
 	rec->inner = inner;
-	*out = &rec->mem;
-	return 0;
+	return &rec->mem;
 }
 
 static int compare_pages(const struct page *x, const struct page *y)

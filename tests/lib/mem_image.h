@@ -19,7 +19,7 @@
 int mem_open_image(struct mem **out, const void *image, size_t size, struct error *err);
 
 /* Records every range that is read through it, for mem_recorder_image().  Borrows `inner`. */
-int mem_open_recorder(struct mem **out, struct mem *inner);
+struct mem *mem_open_recorder(struct mem *inner);
 /* The image of everything read so far, merged and sorted (of bytes that were read twice the later
  * value); caller frees.  NULL if more than 256 MiB were touched. */
 void *mem_recorder_image(struct mem *recorder, size_t *size);

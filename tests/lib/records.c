@@ -16,7 +16,7 @@
 void records_open(struct records *r)
 {
 	memset(r, 0, sizeof(*r));
-	names_open(&r->names);
+	r->names = names_open();
 }
 
 void records_close(struct records *r)

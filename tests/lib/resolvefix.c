@@ -102,7 +102,7 @@ struct fix *fix_open(int otp)
 	add_fragments(x);
 	add_beamasm(x);
 	add_lists(x);
-	names_open(&x->names);
+	x->names = names_open();
 	assert_int_equal(beam_resolver_open(&x->r, n, NULL), 0);
 	assert_int_equal(beam_resolver_sync(x->r, NULL), 0);
 	assert_in_range(beam_resolver_code_ranges(x->r, ranges, EBEAM_JIT_RANGES, &block), 1, 2);

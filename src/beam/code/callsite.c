@@ -158,15 +158,14 @@ static void read_bifs(struct callsites *c)
 	free(table);
 }
 
-int callsites_open(struct callsites **out, struct beam_node *n, const struct jit_code *jit)
+struct callsites *callsites_open(struct beam_node *n, const struct jit_code *jit)
 {
 	struct callsites *c = xcalloc(1, sizeof(*c));
 
 	c->node = n;
 	c->jit = jit;
 	read_bifs(c);
-	*out = c;
-	return 0;
+	return c;
 }
 
 void callsites_close(struct callsites *c)

@@ -54,7 +54,7 @@ struct callsite_callee {
 	uint32_t fragment_len;
 };
 
-int callsites_open(struct callsites **out, struct beam_node *n, const struct jit_code *jit);
+struct callsites *callsites_open(struct beam_node *n, const struct jit_code *jit);
 void callsites_close(struct callsites *c);
 
 /*

@@ -344,11 +344,8 @@ static int open_core(struct beam_node *n, const char *core, const char *exe, str
 	code = core_file_find_exe(n->core, exe, places, err);
 	if (code)
 		return exe || is_called_beam(facts) ? code : not_a_node_core(facts, err);
-	code = mem_open_core(&n->mem, n->core);
-	if (!code)
-		code = objects_open_core(&n->objects, n->core);
-	if (code)
-		return code;
+	n->mem = mem_open_core(n->core);
+	n->objects = objects_open_core(n->core);
 	if (!find_emulator(n, facts->entry))
 		return not_a_node_core(facts, err);
 	return 0;

@@ -341,7 +341,7 @@ int beam_resolver_open(struct beam_resolver **out, struct beam_node *n, struct e
 	r->base.event = resolve_event;
 	r->base.call = resolve_call;
 	jit_open_node(&r->jit, n);
-	callsites_open(&r->sites, n, r->jit);
+	r->sites = callsites_open(n, r->jit);
 	unwinder_open(&r->unwinder, n->objects);
 	rc = id_format_read(&r->pids, n->mem, &n->layout, n->anchors.proc_tab, n->identity.otp);
 	if (rc == 0 && n->anchors.port_tab)

@@ -52,7 +52,7 @@ int diagnose_schedulers_open(struct diagnose *g, struct error *err)
 {
 	const struct sched_one *all;
 
-	callsites_open(&g->sites, g->n, g->source.code.jit);
+	g->sites = callsites_open(g->n, g->source.code.jit);
 	if (sched_now_open(&g->now, g->n, jit_fragments(g->source.code.jit)) != 0)
 		return beam_node_lacks(g->n, "schedulers", err);
 	all = sched_now_all(g->now, &g->nr_schedulers);

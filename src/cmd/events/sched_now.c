@@ -65,7 +65,7 @@ static int open_view(struct now_view *v, struct error *err)
 						      n->anchors.port_tab, n->identity.otp) == 0;
 	if (sched_now_open(&v->now, n, jit_fragments(v->code.jit)) != 0)
 		return beam_node_lacks(n, "schedulers", err);
-	callsites_open(&v->sites, n, v->code.jit);
+	v->sites = callsites_open(n, v->code.jit);
 	unwinder_open(&v->unwinder, n->objects);
 	all = sched_now_all(v->now, &v->nr);
 	v->rows = xcalloc(v->nr, sizeof(*v->rows));

@@ -278,10 +278,10 @@ int dump_snapshot(const struct dump *d, const struct snapshot_options *options,
 	struct event end = {.type = REC_END};
 	int rc = term_reader_init(&m.reader, &m.formats, d->n);
 
-	rc = rc ? rc : profile_open(&m.p);
 	if (rc)
 		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a profile: %s",
 				 error_text(rc));
+	m.p = profile_open();
 	m.reader.depth = 6;
 	m.reader.max_len = LABEL_SIZE;
 	fill(&m);

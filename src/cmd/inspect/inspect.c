@@ -234,7 +234,8 @@ static int open_all(struct inspect *x, struct error *err)
 		x->reader.depth = (int)opt->depth;
 	if (opt->size)
 		x->reader.max_len = opt->size;
-	return mem_open_cached(&x->cached, x->n->mem);
+	x->cached = mem_open_cached(x->n->mem);
+	return 0;
 }
 
 static void close_all(struct inspect *x)

@@ -46,12 +46,10 @@ static int load(struct capture_profile *l, const struct capture_input *in,
 {
 	const char *damage;
 	const struct source_consumer consumer = {.take = take, .arg = l};
-	int rc = event_stream_open(&l->stream);
+	int rc;
 
-	rc = rc ? rc : event_profile_open(&l->events, &l->stream, mode);
-	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a profile: %s",
-				 error_text(rc));
+	event_stream_open(&l->stream);
+	l->events = event_profile_open(&l->stream, mode);
 	l->profile = event_profile_profile(l->events);
 	l->start_epoch_ns = capture_reader_start_epoch_ns(in->reader);
 	rc = source_drain(capture_reader_source(in->reader), SOURCE_DRAIN_ALL, &consumer, err);

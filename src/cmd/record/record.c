@@ -116,13 +116,9 @@ static int open_capture(struct record_run *run, const char *path, struct error *
 
 static int open_timeline(struct record_run *run, struct error *err)
 {
-	struct event_stream *stream;
-	int rc = recording_stream(run->recording, &stream);
+	int rc = timeline_output_open(&run->timeline, run->render.path,
+				      recording_stream(run->recording), run->ctx->out, err);
 
-	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
-				 error_text(rc));
-	rc = timeline_output_open(&run->timeline, run->render.path, stream, run->ctx->out, err);
 	if (rc == 0)
 		recording_set_timeline(run->recording, &run->timeline);
 	return rc;

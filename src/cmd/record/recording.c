@@ -155,7 +155,7 @@ int recording_start(struct recording **out, struct beam_node *n, const struct op
 		free(r);
 		return rc;
 	}
-	profile_open(&r->profile);
+	r->profile = profile_open();
 	if (mode)
 		rc = watch_processes(r, mode, err);
 	rc = rc ? rc : add_meta(r, opt, err);
@@ -185,10 +185,10 @@ void recording_set_writer(struct recording *r, struct capture_writer *w)
 	r->writer = w;
 }
 
-int recording_stream(struct recording *r, struct event_stream **out)
+struct event_stream *recording_stream(struct recording *r)
 {
-	*out = &r->stream;
-	return event_stream_open(&r->stream);
+	event_stream_open(&r->stream);
+	return &r->stream;
 }
 
 void recording_set_timeline(struct recording *r, struct timeline_output *t)

@@ -30,7 +30,7 @@ void recording_set_writer(struct recording *r, struct capture_writer *w);
 
 /* For a time line of it: the stream that it is about, and then the time line (borrowed), before the
  * first drain.  0 or -ENOMEM. */
-int recording_stream(struct recording *r, struct event_stream **out);
+struct event_stream *recording_stream(struct recording *r);
 void recording_set_timeline(struct recording *r, struct timeline_output *t);
 
 /* Take in what has been sampled, for a quarter of a second at most.  Call it about ten times a

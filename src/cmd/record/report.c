@@ -46,11 +46,9 @@ static int report_reader(struct render *r, const char *path, struct capture_read
 	struct timeline_copy c = {0};
 	const struct source_consumer consumer = {.take = take, .arg = &c};
 	char *stem;
-	int rc = event_stream_open(&c.stream);
+	int rc;
 
-	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
-				 error_text(rc));
+	event_stream_open(&c.stream);
 	c.stream.start_epoch_ns = capture_reader_start_epoch_ns(reader);
 	stem = strcmp(path, "-") == 0 ? render_stem("capture", c.stream.start_epoch_ns)
 				      : xstrndup(path, render_bare_len(path));

@@ -539,10 +539,7 @@ int event_run(struct command_context *ctx, const struct event_consumer *c, struc
 	rc = event_run_filter(run, err);
 	if (rc)
 		return rc;
-	rc = event_stream_open(&run->stream);
-	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
-				 error_text(rc));
+	event_stream_open(&run->stream);
 	if (c->ready)
 		c->ready(c->arg);
 	if (ctx->opt.input)

@@ -238,8 +238,8 @@ int live_open(struct live *l, struct beam_node *n, const struct live_config *con
 		set_code(l);
 		name_functions(n, config->events);
 	}
-	enrich_open(&l->enrich, session_source(l->session),
-		    l->resolver ? beam_resolver(l->resolver) : unnamed_resolver());
+	l->enrich = enrich_open(session_source(l->session),
+				l->resolver ? beam_resolver(l->resolver) : unnamed_resolver());
 	live_begin(l);
 	return 0;
 }
@@ -256,7 +256,7 @@ int live_open_memory(struct live *l, struct beam_node *n, struct error *err)
 		live_close(l);
 		return rc;
 	}
-	enrich_open(&l->enrich, NULL, beam_resolver(l->resolver));
+	l->enrich = enrich_open(NULL, beam_resolver(l->resolver));
 	live_begin(l);
 	return 0;
 }

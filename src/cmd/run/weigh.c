@@ -42,11 +42,7 @@ int weigh_name(struct weigh *w, struct event_run *run, const char **capture, str
 
 int weigh_open(struct weigh *w, struct event_run *run, struct error *err)
 {
-	int rc = event_profile_open(&w->profile, event_run_stream(run), w->mode);
-
-	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a profile: %s",
-				 error_text(rc));
+	w->profile = event_profile_open(event_run_stream(run), w->mode);
 	return w->render->capture ? 0 : render_open(&w->output, w->render, w->ctx->out, err);
 }
 

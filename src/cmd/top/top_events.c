@@ -284,14 +284,12 @@ static void *events_main(void *arg)
 {
 	struct top_events *e = arg;
 	struct error err = {0};
-	int rc = event_stream_open(&e->stream);
+	int rc;
 
+	event_stream_open(&e->stream);
 	if (e->silent)
 		log_set_thread_taker(no_line, NULL);
-	if (rc)
-		error_set(&err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
-			  error_text(rc));
-	rc = rc ? rc : attach(e, &err);
+	rc = attach(e, &err);
 	if (rc == 0) {
 		begin(e);
 		rc = take_in(e, &err);

@@ -80,12 +80,7 @@ int top_samples_open(struct top_samples **out, struct beam_node *n, const struct
 	s->live_open = true;
 	options.names = enrich_names(s->live.enrich);
 	options.start_ns = clock_monotonic_ns();
-	rc = top_window_open(&s->window, &options);
-	if (rc) {
-		top_samples_close(s);
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot keep samples: %s",
-				 error_text(rc));
-	}
+	s->window = top_window_open(&options);
 	s->worked = top_worked_open(n);
 	*out = s;
 	return 0;
@@ -200,24 +195,19 @@ int top_samples_open_capture(struct top_samples **out, const char *path, uint64_
 			     struct error *err)
 {
 	struct top_samples *s = xcalloc(1, sizeof(*s));
-	struct top_window_options options = {0};
 	int rc = capture_input_open(&s->input, path, err);
 
 	*out = NULL;
 	s->summary.cost.percent = NAN;
 	s->duration_ns = duration_ns;
-	if (rc == 0) {
-		rc = event_stream_open(&s->stream);
-		rc = rc ? rc : top_window_open(&s->window, &options);
-		if (rc)
-			error_set(err, ERROR_KIND_FAILED, rc, "cannot keep samples: %s",
-				  error_text(rc));
-	}
-	if (rc)
+	if (rc) {
 		top_samples_close(s);
-	else
-		*out = s;
-	return rc;
+		return rc;
+	}
+	event_stream_open(&s->stream);
+	s->window = top_window_open(&(struct top_window_options){0});
+	*out = s;
+	return 0;
 }
 
 static void take_text(char *to, size_t size, const char *from, size_t len)

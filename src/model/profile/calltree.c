@@ -140,7 +140,7 @@ static void sum_totals(struct calltree *t)
 	}
 }
 
-int calltree_open_below(struct calltree **out, const struct snapshot *s, uint32_t skip)
+struct calltree *calltree_open_below(const struct snapshot *s, uint32_t skip)
 {
 	struct calltree *t = xcalloc(1, sizeof(*t));
 	struct builder b = {.s = s};
@@ -168,13 +168,12 @@ int calltree_open_below(struct calltree **out, const struct snapshot *s, uint32_
 	t->nr_nodes = (uint32_t)b.nodes.len;
 	t->max_depth = b.max_depth;
 	sum_totals(t);
-	*out = t;
-	return 0;
+	return t;
 }
 
-int calltree_open(struct calltree **out, const struct snapshot *s)
+struct calltree *calltree_open(const struct snapshot *s)
 {
-	return calltree_open_below(out, s, 0);
+	return calltree_open_below(s, 0);
 }
 
 void calltree_close(struct calltree *t)

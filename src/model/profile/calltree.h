@@ -27,9 +27,9 @@ struct calltree {
 	uint32_t *stack_nodes; /* node of each stack of the snapshot */
 };
 
-int calltree_open(struct calltree **out, const struct snapshot *s);
+struct calltree *calltree_open(const struct snapshot *s);
 /* The same without the first `skip` frames of each stack. */
-int calltree_open_below(struct calltree **out, const struct snapshot *s, uint32_t skip);
+struct calltree *calltree_open_below(const struct snapshot *s, uint32_t skip);
 void calltree_close(struct calltree *t);
 
 /* Frames that grouping put on the root side of each stack (kind, then group): not functions. */

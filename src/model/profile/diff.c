@@ -272,8 +272,8 @@ int diff_open(struct diff **out, const struct snapshot *a, const struct snapshot
 	if (rc)
 		return rc;
 	diff_match_init(&m.match, a, b);
-	calltree_open(&trees[DIFF_A], a);
-	calltree_open(&trees[DIFF_B], b);
+	trees[DIFF_A] = calltree_open(a);
+	trees[DIFF_B] = calltree_open(b);
 	add_node(&m, SNAPSHOT_NONE, SNAPSHOT_NONE);
 	for (int side = 0; side < NR_DIFF_SIDES; side++) {
 		merge_tree(&m, trees[side], side);

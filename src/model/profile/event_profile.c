@@ -20,21 +20,15 @@ struct event_profile {
 	uint64_t ignored;
 };
 
-int event_profile_open(struct event_profile **out, struct event_stream *s,
-		       const struct weight_mode *mode)
+struct event_profile *event_profile_open(struct event_stream *s, const struct weight_mode *mode)
 {
 	struct event_profile *ep = xcalloc(1, sizeof(*ep));
-	int rc = profile_open_over(&ep->profile, s->names);
 
-	if (rc) {
-		free(ep);
-		return rc;
-	}
+	ep->profile = profile_open_over(s->names);
 	ep->stream = s;
 	ep->mode = mode;
 	strbuf_init(&ep->warnings);
-	*out = ep;
-	return 0;
+	return ep;
 }
 
 void event_profile_close(struct event_profile *ep)

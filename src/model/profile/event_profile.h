@@ -14,8 +14,7 @@ struct event_profile;
 
 /* Borrows the stream.  mode NULL: that which the recording was made with, if events were weighed
  * there. */
-int event_profile_open(struct event_profile **out, struct event_stream *s,
-		       const struct weight_mode *mode);
+struct event_profile *event_profile_open(struct event_stream *s, const struct weight_mode *mode);
 void event_profile_close(struct event_profile *ep); /* NULL ok */
 
 /* After event_stream_take(): a record that is no event, or an event of the VM. */

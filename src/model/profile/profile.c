@@ -18,34 +18,28 @@
 
 #define IDLE_STATE "[idle]"
 
-int profile_open(struct profile **out)
+struct profile *profile_open(void)
 {
-	return profile_open_limited(out, PROFILE_LIMIT);
+	return profile_open_limited(PROFILE_LIMIT);
 }
 
-int profile_open_limited(struct profile **out, uint32_t max_entries)
+struct profile *profile_open_limited(uint32_t max_entries)
 {
 	struct profile *p = xcalloc(1, sizeof(*p));
-	int ret = names_open(&p->names);
 
-	if (ret) {
-		free(p);
-		return ret;
-	}
+	p->names = names_open();
 	p->max_entries = max_entries;
-	*out = p;
-	return 0;
+	return p;
 }
 
-int profile_open_over(struct profile **out, struct names *names)
+struct profile *profile_open_over(struct names *names)
 {
 	struct profile *p = xcalloc(1, sizeof(*p));
 
 	p->names = names;
 	p->borrowed = true;
 	p->max_entries = PROFILE_LIMIT;
-	*out = p;
-	return 0;
+	return p;
 }
 
 void profile_close(struct profile *p)

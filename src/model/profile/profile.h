@@ -17,11 +17,11 @@
 
 struct profile;
 
-int profile_open(struct profile **out);
+struct profile *profile_open(void);
 /* The same with another limit than PROFILE_LIMIT, which tests reach sooner. */
-int profile_open_limited(struct profile **out, uint32_t max_entries);
+struct profile *profile_open_limited(uint32_t max_entries);
 /* Over a dictionary that others fill (borrowed): definitions are then not for profile_apply(). */
-int profile_open_over(struct profile **out, struct names *names);
+struct profile *profile_open_over(struct names *names);
 void profile_close(struct profile *p);
 
 /* 0; -EINVAL if the event refers to what was never defined, -ENOSPC if a definition is beyond the

@@ -8,13 +8,13 @@
 
 #include "base/compiler.h"
 
-int event_stream_open(struct event_stream *s)
+void event_stream_open(struct event_stream *s)
 {
 	memset(s, 0, sizeof(*s));
 	coverage_init(&s->coverage);
 	s->calls.state = COVERAGE_ON;
 	s->watched = (1ull << NR_EVENT_KINDS) - 1;
-	return names_open(&s->names);
+	s->names = names_open();
 }
 
 void event_stream_close(struct event_stream *s)

@@ -72,8 +72,7 @@ struct event_stream {
 	bool ended; /* the recording ended as intended */
 };
 
-/* 0 or -ENOMEM. */
-int event_stream_open(struct event_stream *s);
+void event_stream_open(struct event_stream *s);
 void event_stream_close(struct event_stream *s);
 
 /*

@@ -231,26 +231,18 @@ void top_window_restart(struct top_window *w, uint64_t now_ns)
 
 /* ---- the window ---------------------------------------------------------------------------- */
 
-int top_window_open(struct top_window **out, const struct top_window_options *o)
+struct top_window *top_window_open(const struct top_window_options *o)
 {
 	struct top_window *w = xcalloc(1, sizeof(*w));
-	int rc = 0;
 
-	*out = NULL;
 	w->span_ns = o->span_ns ? o->span_ns : TOP_WINDOW_SPAN_NS;
 	w->freq = o->freq;
 	w->freq_is_given = o->freq > 0;
 	w->borrowed = o->names != NULL;
-	w->names = o->names;
-	if (!w->borrowed)
-		rc = names_open(&w->names);
-	rc = rc ? rc : profile_open_over(&w->sum, w->names);
+	w->names = w->borrowed ? o->names : names_open();
+	w->sum = profile_open_over(w->names);
 	interval_open(&w->current, o->start_ns);
-	if (rc)
-		top_window_close(w);
-	else
-		*out = w;
-	return rc;
+	return w;
 }
 
 void top_window_close(struct top_window *w)

@@ -39,7 +39,7 @@ struct top_window_options {
 	uint64_t start_ns;   /* of the first interval; 0: the first sample */
 };
 
-int top_window_open(struct top_window **out, const struct top_window_options *o);
+struct top_window *top_window_open(const struct top_window_options *o);
 void top_window_close(struct top_window *w); /* NULL ok */
 
 #define TOP_WINDOW_IDLE 1 /* a sample of a thread that waited: of no table, nor of their sum */

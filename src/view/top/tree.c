@@ -81,7 +81,7 @@ void tree_set(struct tree *t, const struct snapshot *s)
 	calltree_close(t->calls);
 	t->calls = NULL;
 	t->snapshot = s;
-	calltree_open(&t->calls, s);
+	t->calls = calltree_open(s);
 	t->paths = xrealloc(t->paths, t->calls->nr_nodes * sizeof(*t->paths));
 	for (uint32_t i = 0; i < t->calls->nr_nodes; i++) {
 		const struct calltree_node *n = &t->calls->nodes[i];

@@ -180,7 +180,7 @@ static struct enrich *open_enrich(struct fixture *f)
 {
 	struct enrich *e;
 
-	assert_int_equal(enrich_open(&e, &f->source, &f->resolver), 0);
+	e = enrich_open(&f->source, &f->resolver);
 	return e;
 }
 
@@ -218,7 +218,7 @@ static void test_samples(void **state)
 	struct profile *p;
 	struct snapshot *s;
 
-	assert_int_equal(profile_open(&p), 0);
+	p = profile_open();
 	add_sample(f, 10, 80, "123");
 	add_sample(f, 20, 80, "123");
 	/* strings m f1 f2 f3 pid name; 3 functions, frames, stacks; process, thread; 2 samples */
@@ -256,7 +256,7 @@ static void test_other_raw_records(void **state)
 	struct rec_raw_cstack cstack = {.os_tid = 11};
 	struct profile *p;
 
-	assert_int_equal(profile_open(&p), 0);
+	p = profile_open();
 	records_add(&f->raw, REC_RAW_PROCESS, 1, &process.h + 1, sizeof(process) - 16);
 	records_add(&f->raw, REC_RAW_CODE, 2, &code.h + 1, sizeof(code) - 16);
 	assert_int_equal(drain(e, p), 0); /* consumed; what they name comes with its first use */
@@ -284,7 +284,7 @@ static void test_resolved_records_pass(void **state)
 	struct profile *p;
 	struct snapshot *s;
 
-	assert_int_equal(profile_open(&p), 0);
+	p = profile_open();
 	records_meta(&f->raw, "node", "a@b");
 	records_sample(&f->raw, 5, 0, records_stack_text(&f->raw, "x:y/0"),
 		       records_thread(&f->raw, 1, THREAD_NORMAL, 1, "s"), 3, SAMPLE_GC,
@@ -313,7 +313,7 @@ static void test_added_records(void **state)
 
 	memset(big, 'x', sizeof(big));
 	memcpy(big + NAMES_MAX_STRING - 1, "\303\244", 3); /* the cut goes through a character */
-	assert_int_equal(profile_open(&p), 0);
+	p = profile_open();
 	add_sample(f, 10, 80, "1");
 	enrich_add_meta(e, "node", "a@b");
 	enrich_add_meta(e, "big", big);
@@ -348,7 +348,7 @@ static void test_without_inner(void **state)
 	struct enrich *e;
 	struct source *s;
 
-	assert_int_equal(enrich_open(&e, NULL, &f->resolver), 0);
+	e = enrich_open(NULL, &f->resolver);
 	s = enrich_source(e);
 	assert_int_equal(s->next(s, &rec, NULL), 0);
 	assert_int_equal(s->fd(s), -1);
@@ -383,7 +383,7 @@ static void test_bad_records(void **state)
 	struct rec_raw_code code = {.action = CODE_LOADED, .copied = 1};
 	struct profile *p;
 
-	assert_int_equal(profile_open(&p), 0);
+	p = profile_open();
 	add_sample(f, 1, 0, "1")->user_ip = 0xbad; /* the resolver refuses */
 	add_sample(f, 2, 0, "1")->nr_root = 1;	   /* more addresses than the record holds */
 	add_sample(f, 3, 0, "1")->nr_kernel = UINT16_MAX;
@@ -451,7 +451,7 @@ static void test_vm_events(void **state)
 	struct names *names;
 	struct event ev;
 
-	assert_int_equal(names_open(&names), 0);
+	names = names_open();
 	add_event(f, 1, 8);
 	add_event(f, 2, 9)->epid = 0;
 	/* The stack that belongs to it, one of another thread, one of another time. */
@@ -491,7 +491,7 @@ static void test_bad_vm_events(void **state)
 	struct names *names;
 	struct event ev;
 
-	assert_int_equal(names_open(&names), 0);
+	names = names_open();
 	for (size_t i = 0; i < ARRAY_SIZE(bad_values); i++)
 		add_event(f, i, bad_values[i]);
 	add_event(f, 10, 8)->kind = NR_EVENT_KINDS;
@@ -518,7 +518,7 @@ static void test_short_vm_events(void **state)
 	struct names *names;
 	struct event ev;
 
-	assert_int_equal(names_open(&names), 0);
+	names = names_open();
 	for (int i = 0; i < 3; i++) {
 		struct rec_raw_event *raw;
 
@@ -614,7 +614,7 @@ static void test_calls(void **state)
 
 	f->resolver.call = resolve_call;
 	e = open_enrich(f);
-	assert_int_equal(names_open(&names), 0);
+	names = names_open();
 	add_call(f, 1, 9, 0);
 	add_sample(f, 2, 7, "12")->flags = RAW_SAMPLE_EVENT;
 	add_call(f, 2, 2, RAW_CALL_STACK)->cut = 1;
@@ -658,7 +658,7 @@ static void test_late_ends(void **state)
 
 	f->resolver.call = resolve_call;
 	e = open_enrich(f);
-	assert_int_equal(names_open(&names), 0);
+	names = names_open();
 	add_call(f, 1, 9, 0);
 	raw = add_call(f, 5, 9, 0);
 	raw->kind = CALL_KIND_RETURN;

@@ -19,7 +19,7 @@ static struct names *open_names(uint32_t max_entries, size_t max_bytes)
 {
 	struct names *n;
 
-	assert_int_equal(names_open_limited(&n, max_entries, max_bytes), 0);
+	n = names_open_limited(max_entries, max_bytes);
 	return n;
 }
 
@@ -35,7 +35,7 @@ static void test_intern(void **state)
 	bool is_new = false;
 
 	UNUSED(state);
-	assert_int_equal(names_open(&n), 0);
+	n = names_open();
 	m = names_intern_string(n, "lists", 5, &is_new);
 	assert_int_equal(m, 1);
 	assert_true(is_new);
@@ -117,7 +117,7 @@ static void test_growth(void **state)
 	bool is_new;
 
 	UNUSED(state);
-	assert_int_equal(names_open(&n), 0);
+	n = names_open();
 	first = names_string(n, intern_text(n, "s0"));
 	function = names_function(n, names_intern_function(n, 0, 1, -1, FRAME_KERNEL, NULL));
 	for (int i = 1; i < NR; i++) {
@@ -233,7 +233,7 @@ static void test_depth(void **state)
 	uint32_t stack = 0, id = 0;
 
 	UNUSED(state);
-	assert_int_equal(names_open(&n), 0);
+	n = names_open();
 	names_define_string(n, 1, "f", 1);
 	names_define_function(n, 1, 0, 1, 0, FRAME_ERLANG);
 	names_define_frame(n, 1, 1, 0, 0);
@@ -242,7 +242,7 @@ static void test_depth(void **state)
 	assert_int_equal(names_define_stack(n, id + 1, id, 1), -EINVAL);
 	names_close(n);
 
-	assert_int_equal(names_open(&n), 0);
+	n = names_open();
 	for (int i = 0; i < (int)NAMES_MAX_DEPTH + 5; i++)
 		stack = names_intern_stack(n, stack, 1, NULL);
 	assert_true(names_overflows(n) > 0);

@@ -127,7 +127,7 @@ static void test_memory(void **state)
 	unsigned char buf[0x1000];
 	struct mem *m;
 
-	assert_int_equal(mem_open_core(&m, c), 0);
+	m = mem_open_core(c);
 	/* Across two segments. */
 	assert_int_equal(mem_read(m, CORE_IMAGE_DATA + 0x1f0, buf, 0x20), 0);
 	for (size_t i = 0; i < 0x10; i++) {
@@ -189,7 +189,7 @@ static void test_maps(void **state)
 	assert_int_equal(maps.data[5].offset, 5 * 4096);
 	proc_maps_free(&maps);
 
-	assert_int_equal(objects_open_core(&o, c), 0);
+	o = objects_open_core(c);
 	assert_int_equal(objects_refresh(o, NULL), 0);
 	assert_int_equal(objects_maps(o)->len, 6);
 	assert_non_null(objects_elf(o, CORE_IMAGE_EXE, &bias));
@@ -206,7 +206,7 @@ static size_t check_reads(struct core_file *c)
 	size_t nr = 0;
 	struct mem *m;
 
-	assert_int_equal(mem_open_core(&m, c), 0);
+	m = mem_open_core(c);
 	for (size_t i = 0; i < 2 * CORE_IMAGE_SIZE; i++) {
 		int rc = mem_read(m, CORE_IMAGE_DATA + i, &byte, 1);
 
@@ -273,7 +273,7 @@ static void test_cut_page_is_not_replaced(void **state)
 	core_image_build(&f->im, &f->image, f->exe, false);
 	assert_int_equal(open_bytes(f, f->im.data_at - 8, &c, &err), 0);
 	assert_int_equal(core_file_find_exe(c, f->exe, no_places, &err), 0);
-	assert_int_equal(mem_open_core(&m, c), 0);
+	m = mem_open_core(c);
 	assert_int_equal(mem_read(m,
 				  CORE_IMAGE_EXE + sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Phdr) - 8,
 				  buf, 8),
@@ -302,7 +302,7 @@ static void test_without_notes(void **state)
 	assert_non_null(strstr(err.msg, "--exe"));
 	assert_int_equal(core_file_find_exe(c, f->exe, no_places, &err), 0);
 	assert_int_equal(core_file_facts(c)->entry, CORE_IMAGE_EXE - ELF_IMAGE_RO_ADDR);
-	assert_int_equal(mem_open_core(&m, c), 0);
+	m = mem_open_core(c);
 	assert_int_equal(mem_read(m, CORE_IMAGE_EXE, buf, size), 0);
 	assert_memory_equal(buf, f->image.data, size);
 	mem_close(m);
@@ -441,8 +441,8 @@ static void test_flipped_bits(void **state)
 		if (open_bytes(f, f->im.size, &c, &err) == 0) {
 			opened++;
 			core_file_find_exe(c, NULL, no_places, &err);
-			assert_int_equal(objects_open_core(&o, c), 0);
-			assert_int_equal(mem_open_core(&m, c), 0);
+			o = objects_open_core(c);
+			m = mem_open_core(c);
 			for (size_t i = 0; i < objects_maps(o)->len; i++) {
 				const struct proc_map *map = &objects_maps(o)->data[i];
 

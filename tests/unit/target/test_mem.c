@@ -398,7 +398,7 @@ static void recorder_replays_what_was_read(void **state)
 	size_t size;
 
 	UNUSED(state);
-	assert_int_equal(mem_open_recorder(&recorder, live), 0);
+	recorder = mem_open_recorder(live);
 	assert_int_equal(mem_read(recorder, addr_of(p) + 100, buf, 50), 0);
 	p[120] = '!';
 	assert_int_equal(mem_read(recorder, addr_of(p) + 120, buf, 80),
@@ -435,7 +435,7 @@ static void recorder_of_nothing(void **state)
 	void *bytes;
 
 	UNUSED(state);
-	mem_open_recorder(&recorder, live);
+	recorder = mem_open_recorder(live);
 	bytes = mem_recorder_image(recorder, &size);
 	assert_int_equal(mem_open_image(&image, bytes, size, NULL), 0);
 	free(bytes);
@@ -456,7 +456,7 @@ static void recorder_joins_pages(void **state)
 	q = mmap(p + PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		 -1, 0);
 	assert_ptr_equal(q, p + PAGE);
-	mem_open_recorder(&recorder, live);
+	recorder = mem_open_recorder(live);
 	assert_int_equal(mem_read(recorder, addr_of(q), buf, 4), 0);
 	assert_int_equal(mem_read(recorder, addr_of(q) - 4, buf, 4), 0);
 	bytes = mem_recorder_image(recorder, &size);
@@ -482,7 +482,7 @@ static void faults_hit_what_they_are_set_to(void **state)
 	add_range(&b, 0x1000, "0123456789abcdef", 16);
 	m = open_image(&b);
 	for (raddr fault = 0xff8; fault < 0x1018; fault++) {
-		mem_open_faulty(&faulty, m, fault, 4, 0);
+		faulty = mem_open_faulty(m, fault, 4, 0);
 		for (raddr addr = 0x1000; addr <= 0x100c; addr++) {
 			bool hit = addr < fault + 4 && fault < addr + 4;
 
@@ -491,7 +491,7 @@ static void faults_hit_what_they_are_set_to(void **state)
 		mem_close(faulty);
 	}
 	for (uint64_t nth = 1; nth <= 4; nth++) {
-		mem_open_faulty(&faulty, m, 0, 0, nth);
+		faulty = mem_open_faulty(m, 0, 0, nth);
 		for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
 			ranges[i] = (struct mem_range){0x1000 + i, buf, 1, 0};
 		assert_int_equal(mem_readv(faulty, ranges, 3), nth <= 3 ? 2 : 3);

@@ -89,7 +89,7 @@ static int open_test(void **state)
 	fakenode_bif(t->f, "erlang", "third_b", 1, C_ALIAS_3);
 	fakenode_bif(t->f, "erlang", "alias_a", 2, C_ALIAS);
 	fakenode_bif(t->f, "erlang", "third_c", 1, C_ALIAS_3);
-	callsites_open(&t->c, &t->f->node, t->jit);
+	t->c = callsites_open(&t->f->node, t->jit);
 	*state = t;
 	return 0;
 }
@@ -198,7 +198,7 @@ static void test_no_bif_table(void **state)
 
 		n->anchors.bif_table = cases[i].table;
 		n->anchors.nr_bifs = cases[i].nr;
-		assert_int_equal(callsites_open(&c, n, t->jit), 0);
+		c = callsites_open(n, t->jit);
 		assert_false(callsite_bif_of(c, C_REVERSE, mfa));
 		fakenode_mfa(t->f, mfa, "lists", "reverse", 2);
 		assert_false(callsite_is_bif(c, mfa));
@@ -431,8 +431,8 @@ static void test_faults(void **state)
 		struct callsites *c;
 		int known;
 
-		callsites_open(&c, n, t->jit);
-		mem_open_faulty(&n->mem, whole, 0, 0, nth);
+		c = callsites_open(n, t->jit);
+		n->mem = mem_open_faulty(whole, 0, 0, nth);
 		for (int again = 0; again < 2; again++) {
 			const uint64_t none[3] = {0};
 

@@ -161,7 +161,7 @@ static void test_sync_with_faults(void **state)
 		struct jit_test other = {.im = t->im, .descriptor = t->descriptor};
 		struct mem *faulty;
 
-		mem_open_faulty(&faulty, image_mem(t->im), 0, 0, nth);
+		faulty = mem_open_faulty(image_mem(t->im), 0, 0, nth);
 		jit_open(&other.j, faulty, t->descriptor);
 		assert_int_equal(jit_sync(other.j, NULL), 0);
 		if (jit_unreadable(other.j) == 0)

@@ -191,7 +191,7 @@ static void test_faults(void **state)
 	set_slot(d, 3,
 		 cons(d, pair(d, KEY(19), VALUE(1)), cons(d, pair(d, KEY(3), VALUE(2)), TERM_NIL)));
 	do {
-		mem_open_faulty(&d->f->node.mem, whole, 0, 0, ++nth);
+		d->f->node.mem = mem_open_faulty(whole, 0, 0, ++nth);
 		rc = get(d, KEY(3), &value);
 		mem_close(d->f->node.mem);
 		assert_true(rc == 0 || rc == -EFAULT);

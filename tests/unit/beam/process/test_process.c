@@ -591,7 +591,7 @@ static void test_faults(void **state)
 		struct process_list list;
 		int rc;
 
-		mem_open_faulty(&t.f->node.mem, whole, 0, 0, nth);
+		t.f->node.mem = mem_open_faulty(whole, 0, 0, nth);
 		rc = processes_read(&t.f->node, PROCESS_READ_ALL, &list, NULL);
 		mem_close(t.f->node.mem);
 		assert_true(rc == 0 ? list.len + list.vanished == 1 : rc == -EFAULT);

@@ -249,7 +249,7 @@ static void test_cached(void **state)
 	big = (big + 4095) & ~(raddr)4095; /* four whole pages at least */
 	for (raddr i = 0; i < 3 * 512; i++)
 		image_u64(s.f->im, big + 8 * i, i);
-	mem_open_cached(&cached, s.f->node.mem);
+	cached = mem_open_cached(s.f->node.mem);
 	reads = image_reads(s.f->im);
 	for (raddr i = 0; i < 3 * 512; i++) {
 		assert_int_equal(mem_read_u64(cached, big + 8 * i, &value), 0);

@@ -312,7 +312,7 @@ static void test_guard_bif(void **state)
 
 	fakenode_bif(x->f, "erlang", "tuple_size", 1, bif());
 	callsites_close(x->r->sites);
-	callsites_open(&x->r->sites, &x->f->node, x->r->jit);
+	x->r->sites = callsites_open(&x->f->node, x->r->jit);
 	sample_in_c(x, &s, "i_bif_body_shared");
 	image_put(x->f->im, s.rec.saved_ra - 15, movabs, sizeof(movabs));
 	image_u64(x->f->im, s.rec.saved_ra - 13, bif());
@@ -381,7 +381,7 @@ static void test_dirty_calls(void **state)
 
 	fakenode_bif(x->f, "erts_internal", "dirty_bif", 1, bif());
 	callsites_close(x->r->sites);
-	callsites_open(&x->r->sites, &x->f->node, x->r->jit);
+	x->r->sites = callsites_open(&x->f->node, x->r->jit);
 	fix_sample(x, &s);
 	s.rec.place = PLACE_C_PROCESS;
 	s.rec.thread_type = THREAD_DIRTY_IO;
@@ -520,8 +520,8 @@ static void test_faults(void **state)
 		struct resolved_sample out;
 		struct callsites *sites;
 
-		callsites_open(&sites, &x->f->node, x->r->jit);
-		mem_open_faulty(&x->f->node.mem, whole, 0, 0, nth);
+		sites = callsites_open(&x->f->node, x->r->jit);
+		x->f->node.mem = mem_open_faulty(whole, 0, 0, nth);
 		callsites_close(x->r->sites);
 		x->r->sites = sites;
 		assert_int_equal(fix_resolve(x, &s, &out), 0);

@@ -106,7 +106,7 @@ static void test_faults(void **state)
 	for (uint64_t nth = 1; nth <= 31; nth++) {
 		int rc;
 
-		mem_open_faulty(&f->node.mem, whole, 0, 0, nth);
+		f->node.mem = mem_open_faulty(whole, 0, 0, nth);
 		rc = sched_threads(&f->node, &threads);
 		mem_close(f->node.mem);
 		assert_int_equal(rc, nth <= 30 ? -EFAULT : 15);

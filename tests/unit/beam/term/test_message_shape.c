@@ -166,7 +166,7 @@ static void test_faults(void **state)
 
 	CHECK(t, texts[0], term);
 	for (uint64_t nth = 1; nth < ARRAY_SIZE(texts); nth++) {
-		mem_open_faulty(&t->r.mem, whole, 0, 0, nth);
+		t->r.mem = mem_open_faulty(whole, 0, 0, nth);
 		CHECK(t, texts[nth], term);
 		mem_close(t->r.mem);
 	}

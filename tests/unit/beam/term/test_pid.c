@@ -153,7 +153,7 @@ static void test_faults(void **state)
 		int rc;
 
 		do {
-			mem_open_faulty(&faulty, f->node.mem, 0, 0, ++nth);
+			faulty = mem_open_faulty(f->node.mem, 0, 0, ++nth);
 			rc = id_format_read(&format, faulty, &f->node.layout, table, releases[i]);
 			mem_close(faulty);
 			assert_true(rc == 0 || rc == -EFAULT);

@@ -566,7 +566,7 @@ static void test_faults(void **state)
 
 	assert_text(t, term, whole); /* and the atom is known */
 	for (nth = 1; nth < 100; nth++) {
-		mem_open_faulty(&t->r.mem, t->f->node.mem, 0, 0, nth);
+		t->r.mem = mem_open_faulty(t->f->node.mem, 0, 0, nth);
 		strbuf_reset(&out);
 		term_print(&t->r, &out, term);
 		mem_close(t->r.mem);

@@ -334,7 +334,7 @@ static void test_faults(void **state)
 	image_u64(w->f->im, d, p);
 	image_u64(w->f->im, d + 16, d + 80);
 	do {
-		mem_open_faulty(&w->f->node.mem, whole, 0, 0, ++nth);
+		w->f->node.mem = mem_open_faulty(whole, 0, 0, ++nth);
 		rc = ports_read(&w->f->node, &list, NULL);
 		mem_close(w->f->node.mem);
 		w->f->node.mem = whole;

@@ -67,7 +67,7 @@ static void test_empty(void **state)
 	struct calltree *t;
 
 	(void)state;
-	assert_int_equal(calltree_open(&t, snapfix_snapshot(f)), 0);
+	t = calltree_open(snapfix_snapshot(f));
 	check_tree(t);
 	assert_int_equal(t->nr_nodes, 1);
 	assert_int_equal(t->max_depth, 0);
@@ -90,7 +90,7 @@ static void test_sums_and_order(void **state)
 	snapfix_text(f, "m:a/0", SNAPSHOT_NONE, th, SAMPLE_BIF, 7);
 	snapfix_text(f, "", SNAPSHOT_NONE, th, SAMPLE_OTHER, 4);
 	snapfix_text(f, "m:a/0;m:a/0;m:a/0;m:a/0", SNAPSHOT_NONE, th, SAMPLE_ERLANG, 1);
-	assert_int_equal(calltree_open(&t, snapfix_snapshot(f)), 0);
+	t = calltree_open(snapfix_snapshot(f));
 	check_tree(t);
 	assert_int_equal(t->nr_nodes, 1 + 2 + 6);
 	assert_int_equal(t->max_depth, 4);
@@ -127,7 +127,7 @@ static void test_equal_names(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		snapfix_stack(f, stacks[i], 2, SNAPSHOT_NONE, th, SAMPLE_ERLANG, 1);
-	calltree_open(&t, snapfix_snapshot(f));
+	t = calltree_open(snapfix_snapshot(f));
 	check_tree(t);
 	assert_int_equal(t->nr_nodes, 1 + 2 + 3);
 	calltree_close(t);
@@ -151,17 +151,17 @@ static void test_head_cut(void **state)
 	snapfix_text(f, "", p, th, SAMPLE_GC, 1);
 	s = snapfix_snapshot(f);
 	assert_int_equal(calltree_head_frames(s), 2);
-	calltree_open(&t, s);
+	t = calltree_open(s);
 	check_tree(t);
 	assert_int_equal(t->nodes[child(t, child(t, 0, "[gc]"), "init")].total, 3);
 	calltree_close(t);
-	calltree_open_below(&t, s, 2);
+	t = calltree_open_below(s, 2);
 	check_tree(t);
 	assert_int_equal(t->nr_nodes, 1 + 3);
 	assert_int_equal(t->nodes[0].self, 1);
 	assert_int_equal(t->nodes[child(t, 0, "m:b/0")].total, 7);
 	calltree_close(t);
-	calltree_open_below(&t, s, 9);
+	t = calltree_open_below(s, 9);
 	check_tree(t);
 	assert_int_equal(t->nr_nodes, 1);
 	calltree_close(t);

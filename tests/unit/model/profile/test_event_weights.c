@@ -33,7 +33,7 @@ static int set_up(void **state)
 					    "runnable", "suspended", "<0.80.0>"};
 	struct fix *f = calloc(1, sizeof(*f));
 
-	assert_int_equal(event_stream_open(&f->stream), 0);
+	event_stream_open(&f->stream);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		define_string(f, (uint32_t)i + 1, texts[i]);
 	*state = f;
@@ -355,7 +355,7 @@ static void profiles(void **state)
 	struct snapshot_options options = {.by = SNAPSHOT_BY_NONE};
 
 	assert_int_equal(names_define_thread(f->stream.names, 1, 7, THREAD_NORMAL, 1, STR_PID), 0);
-	assert_int_equal(event_profile_open(&p, &f->stream, NULL), 0);
+	p = event_profile_open(&f->stream, NULL);
 	take_meta(f, p, "warnings", "an old one");
 	strcpy(f->stream.mode, "msg"); /* as a capture says */
 	coverage_take(&f->stream.coverage, EVENT_MESSAGE_SEND, COVERAGE_ON, 250000, 1);
@@ -466,13 +466,13 @@ static void profile_of_calls(void **state)
 	ev.u.call.process = 1;
 	strcpy(f->stream.mode, "trace");
 	strcpy(f->stream.weight, "calls");
-	assert_int_equal(event_profile_open(&p, &f->stream, NULL), 0);
+	p = event_profile_open(&f->stream, NULL);
 	event_profile_other(p, &ev);
 	event_profile_finish(p);
 	assert_string_equal(event_profile_mode(p)->unit, "calls");
 	event_profile_close(p);
 	/* And to other modes they are nothing. */
-	assert_int_equal(event_profile_open(&p, &f->stream, weight_mode_find("gc", NULL)), 0);
+	p = event_profile_open(&f->stream, weight_mode_find("gc", NULL));
 	event_profile_other(p, &ev);
 	event_profile_finish(p);
 	assert_true(profile_samples(event_profile_profile(p)) == 0);
@@ -487,7 +487,7 @@ static void no_mode(void **state)
 	struct event_profile *p;
 
 	strcpy(f->stream.mode, "events");
-	assert_int_equal(event_profile_open(&p, &f->stream, NULL), 0);
+	p = event_profile_open(&f->stream, NULL);
 	event_profile_event(p, EVENT_MESSAGE_SEND, &ev);
 	event_profile_finish(p);
 	assert_null(event_profile_mode(p));

@@ -28,8 +28,8 @@ static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	assert_int_equal(enrich_open(&f->enrich, NULL, NULL), 0);
-	assert_int_equal(event_stream_open(&f->stream), 0);
+	f->enrich = enrich_open(NULL, NULL);
+	event_stream_open(&f->stream);
 	*state = f;
 	return 0;
 }

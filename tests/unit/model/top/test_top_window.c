@@ -61,7 +61,7 @@ static void replay_open(struct replay *p, struct top_window_options o)
 	p->normal = records_thread(&p->r, 10, THREAD_NORMAL, 1, "erts_sched_1");
 	p->second = records_thread(&p->r, 11, THREAD_NORMAL, 2, "erts_sched_2");
 	p->dirty = records_thread(&p->r, 12, THREAD_DIRTY_CPU, 1, "erts_dcpus_1");
-	assert_int_equal(top_window_open(&p->w, &o), 0);
+	p->w = top_window_open(&o);
 	feed(p->w, &p->r, &p->at);
 }
 
@@ -365,12 +365,10 @@ static void test_move(void **state)
 
 	UNUSED(state);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(names_open(&names[i]), 0);
+		names[i] = names_open();
 	assert_int_equal(text(names[1], "ids are not the same"), 1);
-	assert_int_equal(top_window_open(&w, &(struct top_window_options){.freq = 100,
-									  .names = names[0],
-									  .start_ns = S}),
-			 0);
+	w = top_window_open(
+		&(struct top_window_options){.freq = 100, .names = names[0], .start_ns = S});
 	live_samples(w, names[0], S, 40);
 	top_window_step(w, 2 * S);
 	live_samples(w, names[0], 2 * S, 60);
@@ -409,8 +407,8 @@ static void test_full(void **state)
 	struct top_window *w;
 
 	UNUSED(state);
-	assert_int_equal(names_open(&n), 0);
-	assert_int_equal(top_window_open(&w, &(struct top_window_options){.names = n}), 0);
+	n = names_open();
+	w = top_window_open(&(struct top_window_options){.names = n});
 	for (uint32_t i = 0; i < TOP_WINDOW_NAMES - 1; i++)
 		names_intern_frame(n, 0, 0, i, NULL);
 	assert_false(top_window_is_full(w));
@@ -430,11 +428,9 @@ static void test_overflow(void **state)
 	uint32_t thread;
 
 	UNUSED(state);
-	assert_int_equal(names_open(&n), 0);
-	assert_int_equal(top_window_open(&w, &(struct top_window_options){.freq = 1u << 18,
-									  .names = n,
-									  .start_ns = S}),
-			 0);
+	n = names_open();
+	w = top_window_open(
+		&(struct top_window_options){.freq = 1u << 18, .names = n, .start_ns = S});
 	thread = names_intern_thread(n, 20, THREAD_NORMAL, 1, text(n, "sched"), NULL);
 	for (uint32_t i = 0; i < TOP_WINDOW_LIMIT + 1000; i++) {
 		struct event ev = {.type = REC_SAMPLE, .ts_ns = S + i};
