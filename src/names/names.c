@@ -5,15 +5,45 @@
  * arena, so that what a getter returned stays valid.  Ids are checked here, contents are not:
  * strings are bytes as they came, and become text in names_format.c.
  */
-#include "names/names_internal.h"
+#include "names/names.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/compiler.h"
+#include "base/idmap.h"
 #include "base/xalloc.h"
 
 #define CHUNK_ENTRIES 512u
+#define OVERFLOW_TEXT "[overflow]"
+
+struct string_entry {
+	const char *s; /* NUL terminated */
+	uint32_t size; /* without the NUL */
+};
+
+struct stack_entry {
+	struct name_stack stack;
+	uint32_t depth; /* frames up to the root, 1.. */
+};
+
+struct table {
+	char **chunks; /* of CHUNK_ENTRIES entries */
+	uint32_t count;
+	uint32_t entry_size;
+	uint32_t overflow; /* id of the "[overflow]" entry, 0 = not needed yet */
+	struct idmap index;
+};
+
+struct names {
+	struct table tables[NR_NAMES_TABLES];
+	struct arena strings;
+	uint32_t max_entries;
+	size_t max_bytes;
+	uint64_t overflows;
+};
 
 static const uint32_t entry_sizes[NR_NAMES_TABLES] = {
 	[NAMES_STRINGS] = sizeof(struct string_entry),
@@ -67,7 +97,7 @@ static void *table_entry(const struct table *table, uint32_t id)
 }
 
 /* The array of chunks doubles whenever the number of chunks is a power of two. */
-uint32_t names_append(struct table *table, const void *entry)
+static uint32_t append(struct table *table, const void *entry)
 {
 	uint32_t at = table->count % CHUNK_ENTRIES, nr = table->count / CHUNK_ENTRIES;
 
@@ -151,47 +181,135 @@ uint64_t names_overflows(const struct names *n)
 	return n->overflows;
 }
 
+/* ---- entries from ids ---------------------------------------------------------------------- */
+
+/*
+ * The bytes that are kept of a string: at most NAMES_MAX_STRING of them, cut between characters;
+ * a NUL (atoms may hold one) as the two bytes C0 80, which no UTF-8 text contains, so that
+ * strings can be NUL terminated.  `scratch` holds the result if it differs from the input.
+ */
+static const char *keep_bytes(const char *s, size_t *len, struct strbuf *scratch)
+{
+	size_t keep = *len;
+
+	if (keep > NAMES_MAX_STRING) {
+		keep = NAMES_MAX_STRING;
+		while (keep > NAMES_MAX_STRING - 4 && ((unsigned char)s[keep] & 0xc0) == 0x80)
+			keep--;
+	}
+	*len = keep;
+	if (!keep || !memchr(s, 0, keep))
+		return keep ? s : "";
+	for (size_t i = 0; i < keep; i++) {
+		if (s[i])
+			strbuf_addch(scratch, s[i]);
+		else
+			strbuf_add(scratch, "\xc0\x80", 2);
+	}
+	*len = scratch->len;
+	return scratch->buf;
+}
+
+static uint32_t append_string(struct names *n, const char *s, size_t len)
+{
+	struct string_entry entry = {
+		.s = arena_strndup(&n->strings, s, len),
+		.size = (uint32_t)len,
+	};
+
+	return append(&n->tables[NAMES_STRINGS], &entry);
+}
+
+static struct name_function make_function(const struct names *n, uint32_t module, uint32_t name,
+					  int32_t arity, enum frame_kind kind)
+{
+	return (struct name_function){
+		.module = names_string(n, module),
+		.name = names_string(n, name),
+		.arity = arity,
+		.kind = kind,
+		.module_id = module,
+		.name_id = name,
+	};
+}
+
+static struct name_frame make_frame(const struct names *n, uint32_t function, uint32_t file,
+				    uint32_t line)
+{
+	return (struct name_frame){
+		.function = function,
+		.file = names_string(n, file),
+		.line = line,
+		.file_id = file,
+	};
+}
+
+static struct stack_entry make_stack(const struct names *n, uint32_t parent, uint32_t frame)
+{
+	return (struct stack_entry){
+		.stack = {.parent = parent, .frame = frame},
+		.depth = names_stack_depth(n, parent) + 1,
+	};
+}
+
+static struct name_process make_process(const struct names *n, uint64_t epid, uint32_t pid,
+					uint32_t registered, uint32_t label, uint32_t initial_call)
+{
+	return (struct name_process){
+		.epid = epid,
+		.pid = names_string(n, pid),
+		.registered = names_string(n, registered),
+		.label = names_string(n, label),
+		.initial_call = initial_call,
+		.pid_id = pid,
+		.registered_id = registered,
+		.label_id = label,
+	};
+}
+
+static struct name_thread make_thread(const struct names *n, uint32_t os_tid, enum thread_type type,
+				      uint16_t scheduler, uint32_t name)
+{
+	return (struct name_thread){
+		.os_tid = os_tid,
+		.type = type,
+		.scheduler = scheduler,
+		.name = names_string(n, name),
+		.name_id = name,
+	};
+}
+
 /* ---- interning ---------------------------------------------------------------------------- */
 
 static uint32_t overflow_id(struct names *n, enum names_table t);
 
 static uint32_t append_overflow(struct names *n, enum names_table t)
 {
-	struct name_function function;
-	struct name_frame frame;
-	struct stack_entry stack;
-	struct name_process process;
-	struct name_thread thread;
-	const void *entry = NULL;
+	uint32_t id = n->tables[t].count + 1;
 
 	switch (t) {
 	case NAMES_STRINGS:
-		return names_append_string(n, OVERFLOW_TEXT, strlen(OVERFLOW_TEXT));
+		names_define_string(n, id, OVERFLOW_TEXT, strlen(OVERFLOW_TEXT));
+		break;
 	case NAMES_FUNCTIONS:
-		function =
-			names_make_function(n, 0, overflow_id(n, NAMES_STRINGS), -1, FRAME_STATE);
-		entry = &function;
+		names_define_function(n, id, 0, overflow_id(n, NAMES_STRINGS), -1, FRAME_STATE);
 		break;
 	case NAMES_FRAMES:
-		frame = names_make_frame(n, overflow_id(n, NAMES_FUNCTIONS), 0, 0);
-		entry = &frame;
+		names_define_frame(n, id, overflow_id(n, NAMES_FUNCTIONS), 0, 0);
 		break;
 	case NAMES_STACKS:
-		stack = names_make_stack(n, 0, overflow_id(n, NAMES_FRAMES));
-		entry = &stack;
+		names_define_stack(n, id, 0, overflow_id(n, NAMES_FRAMES));
 		break;
 	case NAMES_PROCESSES:
-		process = names_make_process(n, 0, overflow_id(n, NAMES_STRINGS), 0, 0, 0);
-		entry = &process;
+		names_define_process(n, id, 0, overflow_id(n, NAMES_STRINGS), 0, 0, 0);
 		break;
 	case NAMES_THREADS:
-		thread = names_make_thread(n, 0, THREAD_UNKNOWN, 0, overflow_id(n, NAMES_STRINGS));
-		entry = &thread;
+		names_define_thread(n, id, 0, THREAD_UNKNOWN, 0, overflow_id(n, NAMES_STRINGS));
 		break;
 	case NR_NAMES_TABLES:
-		return 0;
+		break;
 	}
-	return names_append(&n->tables[t], entry);
+	return id;
 }
 
 /* The "[overflow]" entries stand beyond the limit: at most one of each kind. */
@@ -231,7 +349,7 @@ static uint32_t intern(struct names *n, enum names_table t, uint32_t hash, idmap
 		return id;
 	if (is_full(n, t))
 		return intern_overflow(n, t, is_new);
-	id = names_append(table, entry);
+	id = append(table, entry);
 	idmap_add(&table->index, hash, id);
 	return id;
 }
@@ -295,7 +413,7 @@ uint32_t names_intern_string(struct names *n, const char *s, size_t len, bool *i
 	struct string_entry key;
 	uint32_t hash, id;
 
-	key.s = names_keep_bytes(s, &len, &scratch);
+	key.s = keep_bytes(s, &len, &scratch);
 	key.size = (uint32_t)len;
 	hash = hash_bytes(key.s, len);
 	id = idmap_find(&table->index, hash, string_equal, table, &key);
@@ -305,7 +423,7 @@ uint32_t names_intern_string(struct names *n, const char *s, size_t len, bool *i
 		if (is_full(n, NAMES_STRINGS) || n->strings.total + len >= n->max_bytes) {
 			id = intern_overflow(n, NAMES_STRINGS, is_new);
 		} else {
-			id = names_append_string(n, key.s, len);
+			id = append_string(n, key.s, len);
 			idmap_add(&table->index, hash, id);
 		}
 	}
@@ -316,7 +434,7 @@ uint32_t names_intern_string(struct names *n, const char *s, size_t len, bool *i
 uint32_t names_intern_function(struct names *n, uint32_t module, uint32_t name, int32_t arity,
 			       enum frame_kind kind, bool *is_new)
 {
-	struct name_function entry = names_make_function(n, module, name, arity, kind);
+	struct name_function entry = make_function(n, module, name, arity, kind);
 	uint32_t hash = hash_mix(hash_two(module, name), hash_two((uint32_t)arity, kind));
 
 	return intern(n, NAMES_FUNCTIONS, hash, function_equal, &entry, is_new);
@@ -325,7 +443,7 @@ uint32_t names_intern_function(struct names *n, uint32_t module, uint32_t name, 
 uint32_t names_intern_frame(struct names *n, uint32_t function, uint32_t file, uint32_t line,
 			    bool *is_new)
 {
-	struct name_frame entry = names_make_frame(n, function, file, line);
+	struct name_frame entry = make_frame(n, function, file, line);
 	uint32_t hash = hash_mix(hash_two(function, file), line);
 
 	return intern(n, NAMES_FRAMES, hash, frame_equal, &entry, is_new);
@@ -333,7 +451,7 @@ uint32_t names_intern_frame(struct names *n, uint32_t function, uint32_t file, u
 
 uint32_t names_intern_stack(struct names *n, uint32_t parent, uint32_t frame, bool *is_new)
 {
-	struct stack_entry entry = names_make_stack(n, parent, frame);
+	struct stack_entry entry = make_stack(n, parent, frame);
 
 	if (entry.depth > NAMES_MAX_DEPTH)
 		return intern_overflow(n, NAMES_STACKS, is_new);
@@ -343,8 +461,7 @@ uint32_t names_intern_stack(struct names *n, uint32_t parent, uint32_t frame, bo
 uint32_t names_intern_process(struct names *n, uint64_t epid, uint32_t pid, uint32_t registered,
 			      uint32_t label, uint32_t initial_call, bool *is_new)
 {
-	struct name_process entry =
-		names_make_process(n, epid, pid, registered, label, initial_call);
+	struct name_process entry = make_process(n, epid, pid, registered, label, initial_call);
 	uint32_t hash = hash_mix(hash_two(pid, registered), epid);
 
 	hash = hash_mix(hash, hash_two(label, initial_call));
@@ -354,8 +471,105 @@ uint32_t names_intern_process(struct names *n, uint64_t epid, uint32_t pid, uint
 uint32_t names_intern_thread(struct names *n, uint32_t os_tid, enum thread_type type,
 			     uint16_t scheduler, uint32_t name, bool *is_new)
 {
-	struct name_thread entry = names_make_thread(n, os_tid, type, scheduler, name);
+	struct name_thread entry = make_thread(n, os_tid, type, scheduler, name);
 	uint32_t hash = hash_mix(hash_two(os_tid, name), hash_two(type, scheduler));
 
 	return intern(n, NAMES_THREADS, hash, thread_equal, &entry, is_new);
+}
+
+/* ---- defining ----------------------------------------------------------------------------- */
+
+static bool is_known_or_none(const struct names *n, enum names_table t, uint32_t id)
+{
+	return id <= n->tables[t].count;
+}
+
+static bool is_known(const struct names *n, enum names_table t, uint32_t id)
+{
+	return id != 0 && is_known_or_none(n, t, id);
+}
+
+/* The overflow entry of the side that interned has its place beyond the limit here too. */
+static int check_definition(const struct names *n, enum names_table t, uint32_t id)
+{
+	if (id == 0 || id != n->tables[t].count + 1)
+		return -EINVAL;
+	return n->tables[t].count > n->max_entries ? -ENOSPC : 0;
+}
+
+int names_define_string(struct names *n, uint32_t id, const char *s, size_t len)
+{
+	struct strbuf scratch = STRBUF_INIT;
+	int ret = check_definition(n, NAMES_STRINGS, id);
+
+	if (ret)
+		return ret;
+	s = keep_bytes(s, &len, &scratch);
+	if (n->strings.total + len >= n->max_bytes + sizeof(OVERFLOW_TEXT))
+		ret = -ENOSPC;
+	else
+		append_string(n, s, len);
+	strbuf_free(&scratch);
+	return ret;
+}
+
+static int define(struct names *n, enum names_table t, uint32_t id, bool is_valid,
+		  const void *entry)
+{
+	int ret = check_definition(n, t, id);
+
+	if (ret || !is_valid)
+		return ret ? ret : -EINVAL;
+	append(&n->tables[t], entry);
+	return 0;
+}
+
+int names_define_function(struct names *n, uint32_t id, uint32_t module, uint32_t name,
+			  int32_t arity, uint32_t kind)
+{
+	struct name_function entry = make_function(n, module, name, arity, (enum frame_kind)kind);
+	bool is_valid = is_known_or_none(n, NAMES_STRINGS, module) &&
+			is_known(n, NAMES_STRINGS, name) && arity >= -1 && kind <= FRAME_STATE;
+
+	return define(n, NAMES_FUNCTIONS, id, is_valid, &entry);
+}
+
+int names_define_frame(struct names *n, uint32_t id, uint32_t function, uint32_t file,
+		       uint32_t line)
+{
+	struct name_frame entry = make_frame(n, function, file, line);
+	bool is_valid =
+		is_known(n, NAMES_FUNCTIONS, function) && is_known_or_none(n, NAMES_STRINGS, file);
+
+	return define(n, NAMES_FRAMES, id, is_valid, &entry);
+}
+
+int names_define_stack(struct names *n, uint32_t id, uint32_t parent, uint32_t frame)
+{
+	struct stack_entry entry = make_stack(n, parent, frame);
+	bool is_valid = is_known_or_none(n, NAMES_STACKS, parent) &&
+			is_known(n, NAMES_FRAMES, frame) && entry.depth <= NAMES_MAX_DEPTH;
+
+	return define(n, NAMES_STACKS, id, is_valid, &entry);
+}
+
+int names_define_process(struct names *n, uint32_t id, uint64_t epid, uint32_t pid,
+			 uint32_t registered, uint32_t label, uint32_t initial_call)
+{
+	struct name_process entry = make_process(n, epid, pid, registered, label, initial_call);
+	bool is_valid = is_known(n, NAMES_STRINGS, pid) &&
+			is_known_or_none(n, NAMES_STRINGS, registered) &&
+			is_known_or_none(n, NAMES_STRINGS, label) &&
+			is_known_or_none(n, NAMES_FUNCTIONS, initial_call);
+
+	return define(n, NAMES_PROCESSES, id, is_valid, &entry);
+}
+
+int names_define_thread(struct names *n, uint32_t id, uint32_t os_tid, uint32_t type,
+			uint16_t scheduler, uint32_t name)
+{
+	struct name_thread entry = make_thread(n, os_tid, (enum thread_type)type, scheduler, name);
+	bool is_valid = type <= THREAD_OTHER && is_known_or_none(n, NAMES_STRINGS, name);
+
+	return define(n, NAMES_THREADS, id, is_valid, &entry);
 }
