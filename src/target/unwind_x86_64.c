@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/idmap.h"
+#include "base/keytab.h"
 #include "base/vec.h"
 #include "target/elf_internal.h"
 
@@ -42,8 +42,7 @@ struct file_cfi {
 struct unwinder {
 	struct objects *objects;
 	VEC(struct file_cfi) files;
-	VEC(struct frame_rule) rules;
-	struct idmap rule_map;
+	struct keytab rules; /* struct frame_rule */
 };
 
 void unwinder_open(struct unwinder **out, struct objects *objects)
@@ -51,6 +50,7 @@ void unwinder_open(struct unwinder **out, struct objects *objects)
 	struct unwinder *u = xcalloc(1, sizeof(*u));
 
 	u->objects = objects;
+	u->rules = (struct keytab)KEYTAB_INIT(struct frame_rule);
 	*out = u;
 }
 
@@ -61,8 +61,7 @@ void unwinder_close(struct unwinder *u)
 	for (size_t i = 0; i < u->files.len; i++)
 		dwarf_cfi_end(u->files.data[i].cfi);
 	vec_free(&u->files);
-	vec_free(&u->rules);
-	idmap_free(&u->rule_map);
+	keytab_free(&u->rules);
 	free(u);
 }
 
@@ -143,28 +142,17 @@ static int make_rule(struct unwinder *u, raddr ip, struct frame_rule *rule)
 	return rc;
 }
 
-static bool rule_equal(const void *ctx, uint32_t id, const void *key)
-{
-	return ((const struct unwinder *)ctx)->rules.data[id].ip == *(const raddr *)key;
-}
-
 static const struct frame_rule *rule_for(struct unwinder *u, raddr ip)
 {
-	uint32_t hash = hash_mix(5, ip), id = idmap_find(&u->rule_map, hash, rule_equal, u, &ip);
+	struct frame_rule *rule = keytab_find(&u->rules, ip);
 
-	if (id == IDMAP_NONE) {
-		struct frame_rule rule = {.ip = ip};
-
-		rule.err = make_rule(u, ip, &rule);
-		if (u->rules.len >= MAX_RULES) {
-			u->rules.len = 0;
-			idmap_free(&u->rule_map);
-		}
-		id = (uint32_t)u->rules.len;
-		vec_push(&u->rules, rule);
-		idmap_add(&u->rule_map, hash, id);
+	if (!rule) {
+		if (u->rules.nr >= MAX_RULES)
+			keytab_free(&u->rules);
+		rule = keytab_add(&u->rules, ip);
+		rule->err = make_rule(u, ip, rule);
 	}
-	return &u->rules.data[id];
+	return rule;
 }
 
 static bool word_at(const struct unwind_stack *s, raddr addr, uint64_t *value)
@@ -195,11 +183,14 @@ int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind
 		  bool innermost)
 {
 	/* A return address may be the first of the next function: look before it. */
-	const struct frame_rule *rule = rule_for(u, innermost ? r->ip : r->ip - 1);
+	raddr ip = innermost ? r->ip : r->ip - 1, cfa;
+	const struct frame_rule *rule;
 	struct unwind_regs caller = *r;
-	raddr cfa;
 	int rc;
 
+	if (!ip)
+		return -ENOENT;
+	rule = rule_for(u, ip);
 	if (rule->err)
 		return rule->err;
 	cfa = (rule->cfa_reg == REG_SP	 ? r->sp

@@ -8,6 +8,7 @@
 #include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/idmap.h"
+#include "base/keytab.h"
 #include "base/vec.h"
 #include "beam/code/callsite_code.h"
 #include "beam/term/atoms.h"
@@ -20,13 +21,8 @@ struct bif {
 	uint64_t mfa[3];
 };
 
-struct site_key {
-	raddr ra;
-	bool guard; /* the call is one of a guard BIF fragment */
-};
-
 struct site {
-	struct site_key key;
+	uint64_t key;	/* twice the return address, and 1 if a guard BIF fragment calls */
 	raddr function; /* C function called from there, 0 = cannot be known */
 };
 
@@ -40,10 +36,7 @@ struct callsites {
 	const struct jit_code *jit;
 	VEC(struct bif) bifs; /* by function */
 	struct idmap bif_mfas;
-	VEC(struct site) sites;
-	struct idmap site_map;
-	VEC(struct exported) exports;
-	struct idmap export_map;
+	struct keytab sites, exports;
 };
 
 /* What fragments push: 4 words at most. */
@@ -164,6 +157,8 @@ struct callsites *callsites_open(struct beam_node *n, const struct jit_code *jit
 
 	c->node = n;
 	c->jit = jit;
+	c->sites = (struct keytab)KEYTAB_INIT(struct site);
+	c->exports = (struct keytab)KEYTAB_INIT(struct exported);
 	read_bifs(c);
 	return c;
 }
@@ -174,17 +169,14 @@ void callsites_close(struct callsites *c)
 		return;
 	vec_free(&c->bifs);
 	idmap_free(&c->bif_mfas);
-	vec_free(&c->sites);
-	idmap_free(&c->site_map);
-	vec_free(&c->exports);
-	idmap_free(&c->export_map);
+	keytab_free(&c->sites);
+	keytab_free(&c->exports);
 	free(c);
 }
 
 void callsites_forget(struct callsites *c)
 {
-	c->sites.len = 0;
-	idmap_free(&c->site_map);
+	keytab_free(&c->sites);
 }
 
 bool callsite_bif_of(struct callsites *c, raddr function, uint64_t mfa[3])
@@ -208,11 +200,6 @@ bool callsite_is_bif(struct callsites *c, const uint64_t mfa[3])
 	return idmap_find(&c->bif_mfas, hash_mfa(mfa), bif_equal, c, mfa) != IDMAP_NONE;
 }
 
-static bool export_equal(const void *ctx, uint32_t id, const void *key)
-{
-	return ((const struct callsites *)ctx)->exports.data[id].export == *(const raddr *)key;
-}
-
 static bool valid_mfa(struct callsites *c, const uint64_t mfa[3])
 {
 	size_t len;
@@ -225,26 +212,21 @@ static bool valid_mfa(struct callsites *c, const uint64_t mfa[3])
 /* The MFA of an Export.  Exports are never freed, so an answer holds for ever. */
 static bool export_mfa(struct callsites *c, raddr export, uint64_t mfa[3])
 {
-	uint32_t hash = hash_mix(2, export), id;
-	struct exported e = {.export = export};
+	struct exported *e = keytab_find(&c->exports, export), new = {.export = export};
 
 	if (!export || (export & 7))
 		return false;
-	id = idmap_find(&c->export_map, hash, export_equal, c, &export);
-	if (id == IDMAP_NONE) {
-		if (mem_read(c->node->mem, export + (uint32_t)c->node->layout.export_mfa, e.mfa,
-			     sizeof(e.mfa)) ||
-		    !valid_mfa(c, e.mfa))
+	if (!e) {
+		if (mem_read(c->node->mem, export + (uint32_t)c->node->layout.export_mfa, new.mfa,
+			     sizeof(new.mfa)) ||
+		    !valid_mfa(c, new.mfa))
 			return false;
-		if (c->exports.len >= MAX_SITES) {
-			c->exports.len = 0;
-			idmap_free(&c->export_map);
-		}
-		id = (uint32_t)c->exports.len;
-		vec_push(&c->exports, e);
-		idmap_add(&c->export_map, hash, id);
+		if (c->exports.nr >= MAX_SITES)
+			keytab_free(&c->exports);
+		e = keytab_add(&c->exports, export);
+		*e = new;
 	}
-	memcpy(mfa, c->exports.data[id].mfa, sizeof(e.mfa));
+	memcpy(mfa, e->mfa, sizeof(e->mfa));
 	return true;
 }
 
@@ -257,35 +239,27 @@ static bool direct_target(struct callsites *c, raddr ra, const uint8_t *code, ra
 	return !slot || mem_read_u64(c->node->mem, slot, function) == 0;
 }
 
-static bool site_equal(const void *ctx, uint32_t id, const void *key)
-{
-	const struct site_key *a = &((const struct callsites *)ctx)->sites.data[id].key, *b = key;
-
-	return a->ra == b->ra && a->guard == b->guard;
-}
-
 /* C function called at the site, from its code, 0 if it cannot be known. */
 static raddr site_function(struct callsites *c, raddr ra, bool guard)
 {
-	struct site s = {.key = {.ra = ra, .guard = guard}};
-	uint32_t hash = hash_mix(3 + guard, ra);
-	uint32_t id = idmap_find(&c->site_map, hash, site_equal, c, &s.key);
+	uint64_t key = ra << 1 | guard;
+	struct site *s = keytab_find(&c->sites, key);
 	uint8_t code[CALLSITE_CODE_SIZE];
+	raddr function;
 
-	if (id != IDMAP_NONE)
-		return c->sites.data[id].function;
+	if (s)
+		return s->function;
 	if (mem_read(c->node->mem, ra - CALLSITE_CODE_SIZE, code, sizeof(code)))
 		return 0;
 	if (guard)
-		s.function = callsite_code_guard(code);
-	else if (!direct_target(c, ra, code, &s.function))
+		function = callsite_code_guard(code);
+	else if (!direct_target(c, ra, code, &function))
 		return 0;
-	if (c->sites.len >= MAX_SITES)
+	if (c->sites.nr >= MAX_SITES)
 		callsites_forget(c);
-	id = (uint32_t)c->sites.len;
-	vec_push(&c->sites, s);
-	idmap_add(&c->site_map, hash, id);
-	return s.function;
+	s = keytab_add(&c->sites, key);
+	s->function = function;
+	return function;
 }
 
 static bool is_named(const struct callsite_callee *t, const char *name)

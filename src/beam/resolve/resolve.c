@@ -340,6 +340,7 @@ int beam_resolver_open(struct beam_resolver **out, struct beam_node *n, struct e
 	r->base.cstack = resolve_cstack;
 	r->base.event = resolve_event;
 	r->base.call = resolve_call;
+	r->recent = r->older = (struct keytab)KEYTAB_INIT(struct known_process);
 	jit_open_node(&r->jit, n);
 	r->sites = callsites_open(n, r->jit);
 	unwinder_open(&r->unwinder, n->objects);
@@ -364,8 +365,8 @@ void beam_resolver_close(struct beam_resolver *r)
 	callsites_close(r->sites);
 	jit_close(r->jit);
 	kallsyms_close(r->kernel);
-	process_set_free(&r->recent);
-	process_set_free(&r->older);
+	keytab_free(&r->recent);
+	keytab_free(&r->older);
 	vec_free(&r->threads);
 	free(r);
 }

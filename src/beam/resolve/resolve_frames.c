@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/idmap.h"
 #include "base/log.h"
 #include "beam/code/jit_name.h"
 #include "beam/resolve/resolve_internal.h"

@@ -3,7 +3,7 @@
 #ifndef EBEAM_BEAM_RESOLVE_INTERNAL_H
 #define EBEAM_BEAM_RESOLVE_INTERNAL_H
 
-#include "base/idmap.h"
+#include "base/keytab.h"
 #include "base/vec.h"
 #include "beam/code/callsite.h"
 #include "beam/code/jit.h"
@@ -32,11 +32,6 @@ struct known_process {
 	uint32_t initial_call;		 /* function id */
 };
 
-struct process_set {
-	VEC(struct known_process) list;
-	struct idmap by_epid;
-};
-
 #define PROCESS_SET_MAX (1u << 19) /* processes of one set */
 
 struct known_thread {
@@ -57,9 +52,9 @@ struct beam_resolver {
 	struct unwinder *unwinder;
 	struct rec_raw_cstack cstack; /* of the next sample, if its time is the same */
 	struct cached_frame frames[FRAME_CACHE_SIZE];
-	struct process_set recent, older; /* see known() */
-	uint64_t label_second;		  /* of the stream, in which was waited ... */
-	uint32_t label_waited_us;	  /* ... so long for labels */
+	struct keytab recent, older; /* of struct known_process; see known() */
+	uint64_t label_second;	     /* of the stream, in which was waited ... */
+	uint32_t label_waited_us;    /* ... so long for labels */
 	VEC(struct known_thread) threads;
 	struct address_range ranges[EBEAM_JIT_RANGES];
 	unsigned int nr_ranges;
@@ -122,7 +117,6 @@ void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_li
 /* ---- resolve_process.c ---- */
 void resolve_process_record(struct resolver *base, struct names *names,
 			    const struct rec_raw_process *raw);
-void process_set_free(struct process_set *s);
 uint32_t process_of_epid(struct beam_resolver *r, struct names *names, uint64_t epid);
 /* The function that a process was made to run, until more is known of it. */
 void process_starts_with(struct beam_resolver *r, struct names *names, uint64_t epid,

@@ -18,24 +18,6 @@
 /* Of a second, for all labels: with hundreds of them that move, samples must not pile up. */
 #define LABEL_WAIT_MAX_US 100000u
 
-static bool epid_equal(const void *ctx, uint32_t id, const void *key)
-{
-	return ((const struct process_set *)ctx)->list.data[id].epid == *(const uint64_t *)key;
-}
-
-static struct known_process *find(const struct process_set *s, uint32_t hash, uint64_t epid)
-{
-	uint32_t id = idmap_find(&s->by_epid, hash, epid_equal, s, &epid);
-
-	return id == IDMAP_NONE ? NULL : &s->list.data[id];
-}
-
-void process_set_free(struct process_set *s)
-{
-	vec_free(&s->list);
-	idmap_free(&s->by_epid);
-}
-
 /*
  * Two generations: when the recent one is full it becomes the older one, and what nobody asked for
  * since the last time is forgotten.  BPF, which remembers far fewer processes, tells of those
@@ -43,27 +25,26 @@ void process_set_free(struct process_set *s)
  */
 static struct known_process *known(struct beam_resolver *r, struct names *names, uint64_t epid)
 {
-	uint32_t hash = hash_mix(4, epid);
-	struct known_process *old = find(&r->recent, hash, epid), p = {.epid = epid};
+	struct known_process *p = keytab_find(&r->recent, epid), new = {.epid = epid};
 	char pid[64];
 
-	if (old)
-		return old;
-	old = find(&r->older, hash, epid);
-	if (old) {
-		p = *old;
+	if (p)
+		return p;
+	p = keytab_find(&r->older, epid);
+	if (p) {
+		new = *p;
 	} else {
 		pid_format(&r->pids, epid, pid, sizeof(pid));
-		p.pid = names_intern_string(names, pid, strlen(pid), NULL);
+		new.pid = names_intern_string(names, pid, strlen(pid), NULL);
 	}
-	if (r->recent.list.len >= PROCESS_SET_MAX) {
-		process_set_free(&r->older);
+	if (r->recent.nr >= PROCESS_SET_MAX) {
+		keytab_free(&r->older);
 		r->older = r->recent;
-		r->recent = (struct process_set){0};
+		r->recent = (struct keytab)KEYTAB_INIT(struct known_process);
 	}
-	idmap_add(&r->recent.by_epid, hash, (uint32_t)r->recent.list.len);
-	vec_push(&r->recent.list, p);
-	return &r->recent.list.data[r->recent.list.len - 1];
+	p = keytab_add(&r->recent, epid);
+	*p = new;
+	return p;
 }
 
 uint32_t process_of_epid(struct beam_resolver *r, struct names *names, uint64_t epid)

@@ -4,14 +4,14 @@
 
 #include <stdlib.h>
 
-#include "base/idmap.h"
+#include "base/keytab.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 
 #define NOBODY UINT32_MAX
 
 struct pair {
-	uint32_t from, to;
+	uint64_t from_to;
 	uint32_t first, last; /* in messages; NOBODY = none */
 };
 
@@ -21,8 +21,7 @@ struct message {
 };
 
 struct flows {
-	VEC(struct pair) pairs;
-	struct idmap index;
+	struct keytab pairs;
 	VEC(struct message) messages;
 	uint32_t free;
 	uint64_t begun, matched;
@@ -33,38 +32,28 @@ struct flows *flows_open(void)
 	struct flows *f = xcalloc(1, sizeof(*f));
 
 	f->free = NOBODY;
+	f->pairs = (struct keytab)KEYTAB_INIT(struct pair);
 	return f;
 }
 
 void flows_close(struct flows *f)
 {
-	vec_free(&f->pairs);
+	keytab_free(&f->pairs);
 	vec_free(&f->messages);
-	idmap_free(&f->index);
 	free(f);
-}
-
-static bool pair_equal(const void *ctx, uint32_t id, const void *key)
-{
-	const struct flows *f = ctx;
-	const struct pair *a = &f->pairs.data[id], *b = key;
-
-	return a->from == b->from && a->to == b->to;
 }
 
 /* NULL if it is not there; with `add` only if there is no room. */
 static struct pair *pair_of(struct flows *f, uint32_t from, uint32_t to, bool add)
 {
-	struct pair key = {.from = from, .to = to, .first = NOBODY, .last = NOBODY};
-	uint32_t hash = hash_mix(from, to), id = idmap_find(&f->index, hash, pair_equal, f, &key);
+	uint64_t key = (uint64_t)from << 32 | to;
+	struct pair *p = keytab_find(&f->pairs, key);
 
-	if (id != IDMAP_NONE)
-		return &f->pairs.data[id];
-	if (!add || f->pairs.len >= FLOWS_MAX)
-		return NULL;
-	idmap_add(&f->index, hash, (uint32_t)f->pairs.len);
-	vec_push(&f->pairs, key);
-	return &f->pairs.data[f->pairs.len - 1];
+	if (p || !add || f->pairs.nr >= FLOWS_MAX)
+		return p;
+	p = keytab_add(&f->pairs, key);
+	p->first = p->last = NOBODY;
+	return p;
 }
 
 static uint32_t new_message(struct flows *f)

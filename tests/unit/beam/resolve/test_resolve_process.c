@@ -124,8 +124,8 @@ static void test_many_processes(void **state)
 		for (uint32_t end = n + PROCESS_SET_MAX / 2; n < end; n++)
 			process_of_epid(x->r, x->names, ((uint64_t)n + 1000) << 4 | 3);
 		assert_string_equal(process_of_sample(x, EPID)->registered, "kernel_sup");
-		assert_true(x->r->recent.list.len <= PROCESS_SET_MAX);
-		assert_true(x->r->older.list.len <= PROCESS_SET_MAX);
+		assert_true(x->r->recent.nr <= PROCESS_SET_MAX);
+		assert_true(x->r->older.nr <= PROCESS_SET_MAX);
 	}
 	/* One that nobody saw in all that time is as new. */
 	raw.epid = EPID + (8 << 4);
