@@ -17,33 +17,26 @@ struct number {
 	struct bigint integer;
 };
 
-/* VALUE_TERM: it is one. */
-static struct call_value load(struct call_matcher *m, uint64_t term, struct number *out)
+/* The term, if it is a number. */
+static uint64_t load(struct call_matcher *m, uint64_t term, struct number *out)
 {
 	uint64_t header;
 	enum term_kind kind = call_kind(m, term, &header);
 
 	if (kind == TERM_KIND_UNREADABLE)
-		return call_unknown();
+		return CALL_UNKNOWN_TERM;
 	if (!call_is_number(kind))
-		return call_fails();
+		return CALL_FAILS_TERM;
 	out->is_float = kind == TERM_KIND_FLOAT;
 	if (out->is_float ? !call_float(m, term, &out->real)
 			  : !call_integer(m, term, &out->integer))
-		return call_unknown();
-	return call_term(term);
+		return CALL_UNKNOWN_TERM;
+	return term;
 }
 
-static struct call_value real(struct call_matcher *m, double d)
+static uint64_t real(struct call_matcher *m, double d)
 {
-	return isfinite(d) ? call_term(call_make_float(m, d)) : call_fails();
-}
-
-static struct call_value integer(struct call_matcher *m, const struct bigint *n)
-{
-	uint64_t term = call_make_integer(m, n);
-
-	return term == CALL_UNKNOWN_TERM ? call_unknown() : call_term(term);
+	return isfinite(d) ? call_make_float(m, d) : CALL_FAILS_TERM;
 }
 
 static bool to_double(struct number *n)
@@ -53,11 +46,11 @@ static bool to_double(struct number *n)
 
 /* ---- two operands --------------------------------------------------------------------------- */
 
-static struct call_value with_floats(struct call_matcher *m, enum pattern_operator op,
-				     struct number *a, struct number *b)
+static uint64_t with_floats(struct call_matcher *m, enum pattern_operator op, struct number *a,
+			    struct number *b)
 {
 	if (!to_double(a) || !to_double(b))
-		return call_fails();
+		return CALL_FAILS_TERM;
 	switch (op) {
 	case OPERATOR_ADD:
 		return real(m, a->real + b->real);
@@ -66,14 +59,14 @@ static struct call_value with_floats(struct call_matcher *m, enum pattern_operat
 	case OPERATOR_MULTIPLY:
 		return real(m, a->real * b->real);
 	case OPERATOR_QUOTIENT:
-		return b->real == 0 ? call_fails() : real(m, a->real / b->real);
+		return b->real == 0 ? CALL_FAILS_TERM : real(m, a->real / b->real);
 	default:
-		return call_fails();
+		return CALL_FAILS_TERM;
 	}
 }
 
-static struct call_value shift(struct call_matcher *m, enum pattern_operator op,
-			       const struct number *a, const struct number *b)
+static uint64_t shift(struct call_matcher *m, enum pattern_operator op, const struct number *a,
+		      const struct number *b)
 {
 	struct bigint out;
 	int64_t n;
@@ -84,24 +77,24 @@ static struct call_value shift(struct call_matcher *m, enum pattern_operator op,
 	if (op == OPERATOR_BSR)
 		n = -n;
 	if (bigint_shift(&out, &a->integer, n))
-		return integer(m, &out);
-	return n >= BITS_MAX ? call_fails() : call_unknown();
+		return call_make_integer(m, &out);
+	return n >= BITS_MAX ? CALL_FAILS_TERM : CALL_UNKNOWN_TERM;
 }
 
-static struct call_value divide(struct call_matcher *m, enum pattern_operator op,
-				const struct number *a, const struct number *b)
+static uint64_t divide(struct call_matcher *m, enum pattern_operator op, const struct number *a,
+		       const struct number *b)
 {
 	struct bigint out;
 
 	if (b->integer.nr == 0)
-		return call_fails();
+		return CALL_FAILS_TERM;
 	bigint_divide(op == OPERATOR_DIV ? &out : NULL, op == OPERATOR_REM ? &out : NULL,
 		      &a->integer, &b->integer);
-	return integer(m, &out);
+	return call_make_integer(m, &out);
 }
 
-static struct call_value with_integers(struct call_matcher *m, enum pattern_operator op,
-				       struct number *a, struct number *b)
+static uint64_t with_integers(struct call_matcher *m, enum pattern_operator op, struct number *a,
+			      struct number *b)
 {
 	const struct bigint *x = &a->integer, *y = &b->integer;
 	struct bigint out;
@@ -131,12 +124,12 @@ static struct call_value with_integers(struct call_matcher *m, enum pattern_oper
 				  : op == OPERATOR_BOR ? BIGINT_OR
 						       : BIGINT_XOR);
 	}
-	return ok ? integer(m, &out) : call_unknown();
+	return ok ? call_make_integer(m, &out) : CALL_UNKNOWN_TERM;
 }
 
 /* Most are small. */
 static bool with_smalls(struct call_matcher *m, enum pattern_operator op, int64_t a, int64_t b,
-			struct call_value *out)
+			uint64_t *out)
 {
 	int64_t n;
 
@@ -150,14 +143,13 @@ static bool with_smalls(struct call_matcher *m, enum pattern_operator op, int64_
 		n = a & b;
 	else
 		return false;
-	*out = call_term(call_make_int64(m, n));
+	*out = call_make_int64(m, n);
 	return true;
 }
 
-struct call_value call_arithmetic(struct call_matcher *m, enum pattern_operator op, uint64_t a,
-				  uint64_t b)
+uint64_t call_arithmetic(struct call_matcher *m, enum pattern_operator op, uint64_t a, uint64_t b)
 {
-	struct call_value v, w;
+	uint64_t v, w;
 	struct number x, y;
 
 	if (TERM_IS_SMALL(a) && TERM_IS_SMALL(b) &&
@@ -165,53 +157,54 @@ struct call_value call_arithmetic(struct call_matcher *m, enum pattern_operator 
 		return v;
 	v = load(m, a, &x);
 	w = load(m, b, &y);
-	if (v.status == VALUE_FAILS || w.status == VALUE_FAILS)
-		return call_fails();
-	if (v.status != VALUE_TERM || w.status != VALUE_TERM)
-		return call_unknown();
+	if (v == CALL_FAILS_TERM || w == CALL_FAILS_TERM)
+		return CALL_FAILS_TERM;
+	if (v == CALL_UNKNOWN_TERM || w == CALL_UNKNOWN_TERM)
+		return CALL_UNKNOWN_TERM;
 	return x.is_float || y.is_float ? with_floats(m, op, &x, &y) : with_integers(m, op, &x, &y);
 }
 
 /* ---- one operand ---------------------------------------------------------------------------- */
 
-struct call_value call_negate(struct call_matcher *m, enum pattern_operator op, uint64_t a)
+uint64_t call_negate(struct call_matcher *m, enum pattern_operator op, uint64_t a)
 {
 	struct bigint one;
 	struct number n;
-	struct call_value v = load(m, a, &n);
+	uint64_t v = load(m, a, &n);
 
-	if (v.status != VALUE_TERM || op == OPERATOR_PLUS)
+	if (!call_is_term(v) || op == OPERATOR_PLUS)
 		return v;
 	if (n.is_float)
-		return op == OPERATOR_MINUS ? real(m, -n.real) : call_fails();
+		return op == OPERATOR_MINUS ? real(m, -n.real) : CALL_FAILS_TERM;
 	n.integer.negative = n.integer.nr && !n.integer.negative;
 	if (op == OPERATOR_MINUS)
-		return integer(m, &n.integer);
+		return call_make_integer(m, &n.integer);
 	bigint_set(&one, 1); /* bnot N is -N - 1 */
-	return bigint_subtract(&n.integer, &n.integer, &one) ? integer(m, &n.integer)
-							     : call_unknown();
+	return bigint_subtract(&n.integer, &n.integer, &one) ? call_make_integer(m, &n.integer)
+							     : CALL_UNKNOWN_TERM;
 }
 
-struct call_value call_round(struct call_matcher *m, enum guard_function f, uint64_t a)
+uint64_t call_round(struct call_matcher *m, enum guard_function f, uint64_t a)
 {
 	struct number n;
-	struct call_value v = load(m, a, &n);
+	uint64_t v = load(m, a, &n);
 
-	if (v.status != VALUE_TERM)
+	if (!call_is_term(v))
 		return v;
 	if (f == GUARD_ABS) {
 		if (n.is_float)
 			return real(m, fabs(n.real));
 		n.integer.negative = false;
-		return integer(m, &n.integer);
+		return call_make_integer(m, &n.integer);
 	}
 	if (f == GUARD_FLOAT)
-		return n.is_float ? v : to_double(&n) ? real(m, n.real) : call_fails();
+		return n.is_float ? v : to_double(&n) ? real(m, n.real) : CALL_FAILS_TERM;
 	if (!n.is_float)
 		return v;
 	n.real = f == GUARD_ROUND   ? round(n.real)
 		 : f == GUARD_TRUNC ? trunc(n.real)
 		 : f == GUARD_CEIL  ? ceil(n.real)
 				    : floor(n.real);
-	return bigint_set_double(&n.integer, n.real) ? integer(m, &n.integer) : call_unknown();
+	return bigint_set_double(&n.integer, n.real) ? call_make_integer(m, &n.integer)
+						     : CALL_UNKNOWN_TERM;
 }

@@ -533,58 +533,58 @@ int call_compare(struct call_matcher *m, uint64_t a, uint64_t b, bool exact)
 	return order(m, a, b, exact, false, 0);
 }
 
-enum known call_equal(struct call_matcher *m, uint64_t a, uint64_t b, bool exact)
+enum call_verdict call_equal(struct call_matcher *m, uint64_t a, uint64_t b, bool exact)
 {
 	int r = order(m, a, b, exact, true, 0);
 
-	return r == CALL_INCOMPARABLE ? KNOWN_NOT : r == 0 ? KNOWN_YES : KNOWN_NO;
+	return r == CALL_INCOMPARABLE ? CALL_UNDECIDED : r == 0 ? CALL_MATCHES : CALL_DIFFERS;
 }
 
 /* ---- a value in a map ----------------------------------------------------------------------- */
 
-static enum known get_flat(struct call_matcher *m, const struct term_view *v, uint64_t key,
-			   uint64_t *value)
+static enum call_verdict get_flat(struct call_matcher *m, const struct term_view *v, uint64_t key,
+				  uint64_t *value)
 {
-	enum known found = KNOWN_NO;
+	enum call_verdict found = CALL_DIFFERS;
 	uint64_t k;
 
 	for (uint64_t i = 0; i < v->map.size; i++) {
-		enum known same = term_word(m->r, v->map.keys + 8 * i, &k)
-					  ? call_equal(m, k, key, true)
-					  : KNOWN_NOT;
+		enum call_verdict same = term_word(m->r, v->map.keys + 8 * i, &k)
+						 ? call_equal(m, k, key, true)
+						 : CALL_UNDECIDED;
 
-		if (same == KNOWN_YES) {
+		if (same == CALL_MATCHES) {
 			if (!term_word(m->r, v->map.values + 8 * i, value))
 				*value = CALL_UNKNOWN_TERM;
-			return KNOWN_YES;
+			return CALL_MATCHES;
 		}
-		if (same == KNOWN_NOT)
-			found = KNOWN_NOT;
+		if (same == CALL_UNDECIDED)
+			found = CALL_UNDECIDED;
 	}
 	return found;
 }
 
-enum known call_map_get(struct call_matcher *m, uint64_t map, uint64_t key, uint64_t *value)
+enum call_verdict call_map_get(struct call_matcher *m, uint64_t map, uint64_t key, uint64_t *value)
 {
-	enum known found = KNOWN_NO;
+	enum call_verdict found = CALL_DIFFERS;
 	struct map_walk w;
 	struct term_view v;
 	uint64_t k;
 
 	if (term_view(m->r, map, &v) != TERM_KIND_MAP)
-		return KNOWN_NOT;
+		return CALL_UNDECIDED;
 	if (v.map.flat)
 		return get_flat(m, &v, key, value);
 	map_walk_begin(&w, &v, false);
 	while (map_walk_next(&w, m->r, &k, value)) {
-		enum known same = call_equal(m, k, key, true);
+		enum call_verdict same = call_equal(m, k, key, true);
 
-		if (same == KNOWN_YES)
-			return KNOWN_YES;
-		if (same == KNOWN_NOT)
-			found = KNOWN_NOT;
+		if (same == CALL_MATCHES)
+			return CALL_MATCHES;
+		if (same == CALL_UNDECIDED)
+			found = CALL_UNDECIDED;
 		if (++m->steps > CALL_STEPS_MAX)
-			return KNOWN_NOT;
+			return CALL_UNDECIDED;
 	}
-	return w.err ? KNOWN_NOT : found;
+	return w.err ? CALL_UNDECIDED : found;
 }

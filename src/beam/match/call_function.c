@@ -9,16 +9,6 @@
 
 #define ARITY_26 24 /* of ErlFunThing, see term_read.c */
 
-static struct call_value yes_if(struct call_matcher *m, bool b)
-{
-	return call_term(call_make_bool(m, b));
-}
-
-static struct call_value size(struct call_matcher *m, uint64_t n)
-{
-	return call_term(call_make_int64(m, (int64_t)n));
-}
-
 /* ---- types ---------------------------------------------------------------------------------- */
 
 static bool is_reference(enum term_kind kind)
@@ -59,160 +49,159 @@ static bool is_of_type(struct call_matcher *m, enum guard_function f, uint64_t t
 	}
 }
 
-static struct call_value is_binary(struct call_matcher *m, uint64_t term, enum term_kind kind)
+static uint64_t is_binary(struct call_matcher *m, uint64_t term, enum term_kind kind)
 {
 	struct term_view v;
 
 	if (kind != TERM_KIND_BITS)
-		return yes_if(m, false);
+		return call_make_bool(m, false);
 	if (term_view(m->r, term, &v) != TERM_KIND_BITS)
-		return call_unknown();
-	return yes_if(m, v.bits.nr_bits % 8 == 0);
+		return CALL_UNKNOWN_TERM;
+	return call_make_bool(m, v.bits.nr_bits % 8 == 0);
 }
 
 /* is_function(F, Arity) */
-static struct call_value is_function(struct call_matcher *m, uint64_t term, enum term_kind kind,
-				     uint64_t header, uint64_t arity)
+static uint64_t is_function(struct call_matcher *m, uint64_t term, enum term_kind kind,
+			    uint64_t header, uint64_t arity)
 {
 	uint64_t arity_header, word;
 	enum term_kind of_arity = call_kind(m, arity, &arity_header);
 	struct term_view v;
 
 	if (of_arity == TERM_KIND_UNREADABLE)
-		return call_unknown();
+		return CALL_UNKNOWN_TERM;
 	if (of_arity == TERM_KIND_BIG && HEADER_SUBTAG(arity_header) == SUBTAG_BIG_POSITIVE)
-		return yes_if(m, false);
+		return call_make_bool(m, false);
 	if (of_arity != TERM_KIND_SMALL || TERM_SMALL(arity) < 0)
-		return call_fails();
+		return CALL_FAILS_TERM;
 	if (kind != TERM_KIND_FUN)
-		return yes_if(m, false);
+		return call_make_bool(m, false);
 	if (HEADER_SUBTAG(header) != SUBTAG_FUN) /* OTP 24: an external one */
 		return term_view(m->r, term, &v) != TERM_KIND_EXPORT
-			       ? call_unknown()
-			       : yes_if(m, v.fun.arity == (uint64_t)TERM_SMALL(arity));
+			       ? CALL_UNKNOWN_TERM
+			       : call_make_bool(m, v.fun.arity == (uint64_t)TERM_SMALL(arity));
 	if (m->r->otp <= 26) {
 		if (!term_word(m->r, TERM_ADDR(term) + ARITY_26, &word))
-			return call_unknown();
-		return yes_if(m, (word & 0xff) == (uint64_t)TERM_SMALL(arity));
+			return CALL_UNKNOWN_TERM;
+		return call_make_bool(m, (word & 0xff) == (uint64_t)TERM_SMALL(arity));
 	}
-	return yes_if(m, (header >> 8 & 0xff) == (uint64_t)TERM_SMALL(arity));
+	return call_make_bool(m, (header >> 8 & 0xff) == (uint64_t)TERM_SMALL(arity));
 }
 
-static struct call_value is_record(struct call_matcher *m, uint64_t term, enum term_kind kind,
-				   uint64_t header, const uint64_t *args, uint32_t nr)
+static uint64_t is_record(struct call_matcher *m, uint64_t term, enum term_kind kind,
+			  uint64_t header, const uint64_t *args, uint32_t nr)
 {
 	uint64_t first;
 
 	if (!TERM_IS_ATOM(args[1]))
-		return call_fails();
+		return CALL_FAILS_TERM;
 	if (nr > 2 && !TERM_IS_SMALL(args[2]))
-		return call_fails();
+		return CALL_FAILS_TERM;
 	if (kind != TERM_KIND_TUPLE || HEADER_ARITY(header) == 0)
-		return yes_if(m, false);
+		return call_make_bool(m, false);
 	if (nr > 2 && (int64_t)HEADER_ARITY(header) != TERM_SMALL(args[2]))
-		return yes_if(m, false);
+		return call_make_bool(m, false);
 	if (!term_word(m->r, TERM_ADDR(term) + 8, &first))
-		return call_unknown();
-	return yes_if(m, call_equal(m, first, args[1], true) == KNOWN_YES);
+		return CALL_UNKNOWN_TERM;
+	return call_make_bool(m, call_equal(m, first, args[1], true) == CALL_MATCHES);
 }
 
 /* ---- lists, tuples, maps -------------------------------------------------------------------- */
 
-static struct call_value length(struct call_matcher *m, uint64_t list)
+static uint64_t length(struct call_matcher *m, uint64_t list)
 {
 	uint64_t cell[2], n = 0;
 
 	for (; TERM_IS_LIST(list); n++) {
 		if (!call_cell(m, list, &cell[0], &cell[1]) || ++m->steps > CALL_STEPS_MAX)
-			return call_unknown();
+			return CALL_UNKNOWN_TERM;
 		list = cell[1];
 	}
-	return list == TERM_NIL ? size(m, n) : call_fails();
+	return list == TERM_NIL ? call_make_int64(m, (int64_t)n) : CALL_FAILS_TERM;
 }
 
-static struct call_value head_or_tail(struct call_matcher *m, uint64_t list, bool head)
+static uint64_t head_or_tail(struct call_matcher *m, uint64_t list, bool head)
 {
 	uint64_t word;
 
 	if (!TERM_IS_LIST(list))
-		return call_fails();
+		return CALL_FAILS_TERM;
 	if (!term_word(m->r, TERM_ADDR(list) + (head ? 0 : 8), &word) || !word)
-		return call_unknown();
-	return call_term(word);
+		return CALL_UNKNOWN_TERM;
+	return word;
 }
 
-static struct call_value element(struct call_matcher *m, uint64_t n, uint64_t tuple,
-				 uint64_t header)
+static uint64_t element(struct call_matcher *m, uint64_t n, uint64_t tuple, uint64_t header)
 {
 	uint64_t word;
 
 	if (!TERM_IS_SMALL(n) || TERM_SMALL(n) < 1 ||
 	    (uint64_t)TERM_SMALL(n) > HEADER_ARITY(header))
-		return call_fails();
+		return CALL_FAILS_TERM;
 	if (!term_word(m->r, TERM_ADDR(tuple) + 8 * (uint64_t)TERM_SMALL(n), &word))
-		return call_unknown();
-	return call_term(word);
+		return CALL_UNKNOWN_TERM;
+	return word;
 }
 
-static struct call_value map_function(struct call_matcher *m, enum guard_function f,
-				      const uint64_t *args, uint64_t map)
+static uint64_t map_function(struct call_matcher *m, enum guard_function f, const uint64_t *args,
+			     uint64_t map)
 {
 	struct term_view v;
 	uint64_t value;
-	enum known found;
+	enum call_verdict found;
 
 	if (f == GUARD_MAP_SIZE)
-		return term_view(m->r, map, &v) == TERM_KIND_MAP ? size(m, v.map.size)
-								 : call_unknown();
+		return term_view(m->r, map, &v) == TERM_KIND_MAP
+			       ? call_make_int64(m, (int64_t)v.map.size)
+			       : CALL_UNKNOWN_TERM;
 	found = call_map_get(m, map, args[0], &value);
-	if (found == KNOWN_NOT)
-		return call_unknown();
+	if (found == CALL_UNDECIDED)
+		return CALL_UNKNOWN_TERM;
 	if (f == GUARD_IS_MAP_KEY)
-		return yes_if(m, found == KNOWN_YES);
-	if (found == KNOWN_NO)
-		return call_fails();
-	return value == CALL_UNKNOWN_TERM ? call_unknown() : call_term(value);
+		return call_make_bool(m, found == CALL_MATCHES);
+	if (found == CALL_DIFFERS)
+		return CALL_FAILS_TERM;
+	return value;
 }
 
 /* ---- bitstrings ----------------------------------------------------------------------------- */
 
-static struct call_value bits_size(struct call_matcher *m, enum guard_function f, uint64_t term)
+static uint64_t bits_size(struct call_matcher *m, enum guard_function f, uint64_t term)
 {
 	struct term_view v;
 
 	if (term_view(m->r, term, &v) != TERM_KIND_BITS)
-		return call_unknown();
+		return CALL_UNKNOWN_TERM;
 	if (f == GUARD_BIT_SIZE)
-		return size(m, v.bits.nr_bits);
-	return size(m, (v.bits.nr_bits + (f == GUARD_BYTE_SIZE ? 7 : 0)) / 8);
+		return call_make_int64(m, (int64_t)v.bits.nr_bits);
+	return call_make_int64(m, (int64_t)((v.bits.nr_bits + (f == GUARD_BYTE_SIZE ? 7 : 0)) / 8));
 }
 
 /* binary_part(Binary, Start, Length); a length may count backwards.  Up to OTP 26 of any
  * bitstring. */
-static struct call_value part(struct call_matcher *m, uint64_t term, uint64_t start,
-			      uint64_t length_)
+static uint64_t part(struct call_matcher *m, uint64_t term, uint64_t start, uint64_t length_)
 {
 	struct term_view v;
 	int64_t from, len, whole;
 
 	if (term_view(m->r, term, &v) != TERM_KIND_BITS)
-		return call_unknown();
+		return CALL_UNKNOWN_TERM;
 	if (!TERM_IS_SMALL(start) || !TERM_IS_SMALL(length_) ||
 	    (m->r->otp > 26 && v.bits.nr_bits % 8))
-		return call_fails();
+		return CALL_FAILS_TERM;
 	from = TERM_SMALL(start);
 	len = TERM_SMALL(length_);
 	whole = (int64_t)(v.bits.nr_bits / 8);
 	if (from < 0 || from > whole || len > whole - from || len < -from)
-		return call_fails();
+		return CALL_FAILS_TERM;
 	if (len < 0) {
 		from += len;
 		len = -len;
 	}
-	return call_term(call_make_part(m, &v, 8 * (uint64_t)from, 8 * (uint64_t)len));
+	return call_make_part(m, &v, 8 * (uint64_t)from, 8 * (uint64_t)len);
 }
 
-static struct call_value binary_part(struct call_matcher *m, const uint64_t *args, uint32_t nr)
+static uint64_t binary_part(struct call_matcher *m, const uint64_t *args, uint32_t nr)
 {
 	uint64_t header, place[2];
 	enum term_kind kind;
@@ -221,17 +210,17 @@ static struct call_value binary_part(struct call_matcher *m, const uint64_t *arg
 		return part(m, args[0], args[1], args[2]);
 	kind = call_kind(m, args[1], &header);
 	if (kind == TERM_KIND_UNREADABLE)
-		return call_unknown();
+		return CALL_UNKNOWN_TERM;
 	if (kind != TERM_KIND_TUPLE || HEADER_ARITY(header) != 2)
-		return call_fails();
+		return CALL_FAILS_TERM;
 	if (!term_bytes(m->r, TERM_ADDR(args[1]) + 8, place, sizeof(place)))
-		return call_unknown();
+		return CALL_UNKNOWN_TERM;
 	return part(m, args[0], place[0], place[1]);
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-static struct call_value this_node(struct call_matcher *m)
+static uint64_t this_node(struct call_matcher *m)
 {
 	const struct beam_node *n = m->r->node;
 	uint64_t node, name;
@@ -240,11 +229,11 @@ static struct call_value this_node(struct call_matcher *m)
 	    !term_vm_word(m->r, n->anchors.this_node_ptr, &node) ||
 	    !term_vm_word(m->r, node + (uint32_t)n->layout.node_sysname, &name) ||
 	    !TERM_IS_ATOM(name))
-		return call_unknown();
-	return call_term(name);
+		return CALL_UNKNOWN_TERM;
+	return name;
 }
 
-static struct call_value node_of(struct call_matcher *m, uint64_t term, enum term_kind kind)
+static uint64_t node_of(struct call_matcher *m, uint64_t term, enum term_kind kind)
 {
 	struct term_view v;
 
@@ -252,62 +241,63 @@ static struct call_value node_of(struct call_matcher *m, uint64_t term, enum ter
 		return this_node(m);
 	if (kind != TERM_KIND_EXTERNAL_PID && kind != TERM_KIND_EXTERNAL_PORT &&
 	    kind != TERM_KIND_EXTERNAL_REF)
-		return call_fails();
-	return term_view(m->r, term, &v) == kind ? call_term(v.id.node) : call_unknown();
+		return CALL_FAILS_TERM;
+	return term_view(m->r, term, &v) == kind ? v.id.node : CALL_UNKNOWN_TERM;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static struct call_value of_two(struct call_matcher *m, enum guard_function f, uint64_t a,
-				uint64_t b)
+static uint64_t of_two(struct call_matcher *m, enum guard_function f, uint64_t a, uint64_t b)
 {
 	int c = f == GUARD_MAX ? call_compare(m, b, a, false) : call_compare(m, a, b, false);
 
 	if (c == CALL_INCOMPARABLE)
-		return call_unknown();
-	return call_term(c > 0 ? b : a);
+		return CALL_UNKNOWN_TERM;
+	return c > 0 ? b : a;
 }
 
 /* The argument that decides whether the call makes sense, and the kind that it must be. */
-static struct call_value apply(struct call_matcher *m, enum guard_function f, const uint64_t *args,
-			       uint32_t nr)
+static uint64_t apply(struct call_matcher *m, enum guard_function f, const uint64_t *args,
+		      uint32_t nr)
 {
 	bool second = f == GUARD_ELEMENT || f == GUARD_MAP_GET || f == GUARD_IS_MAP_KEY;
 	uint64_t term = args[second], header;
 	enum term_kind kind = call_kind(m, term, &header);
 
 	if (kind == TERM_KIND_UNREADABLE)
-		return call_unknown();
+		return CALL_UNKNOWN_TERM;
 	switch (f) {
 	case GUARD_IS_BINARY:
 		return is_binary(m, term, kind);
 	case GUARD_IS_FUNCTION:
 		return nr == 2 ? is_function(m, term, kind, header, args[1])
-			       : yes_if(m, kind == TERM_KIND_FUN);
+			       : call_make_bool(m, kind == TERM_KIND_FUN);
 	case GUARD_IS_RECORD:
 		return is_record(m, term, kind, header, args, nr);
 	case GUARD_LENGTH:
-		return call_is_list(kind) ? length(m, term) : call_fails();
+		return call_is_list(kind) ? length(m, term) : CALL_FAILS_TERM;
 	case GUARD_HD:
 	case GUARD_TL:
 		return head_or_tail(m, term, f == GUARD_HD);
 	case GUARD_ELEMENT:
-		return kind == TERM_KIND_TUPLE ? element(m, args[0], term, header) : call_fails();
+		return kind == TERM_KIND_TUPLE ? element(m, args[0], term, header)
+					       : CALL_FAILS_TERM;
 	case GUARD_TUPLE_SIZE:
-		return kind == TERM_KIND_TUPLE ? size(m, HEADER_ARITY(header)) : call_fails();
+		return kind == TERM_KIND_TUPLE ? call_make_int64(m, (int64_t)HEADER_ARITY(header))
+					       : CALL_FAILS_TERM;
 	case GUARD_MAP_GET:
 	case GUARD_IS_MAP_KEY:
 	case GUARD_MAP_SIZE:
-		return kind == TERM_KIND_MAP ? map_function(m, f, args, term) : call_fails();
+		return kind == TERM_KIND_MAP ? map_function(m, f, args, term) : CALL_FAILS_TERM;
 	case GUARD_SIZE:
 		if (kind == TERM_KIND_TUPLE)
-			return size(m, HEADER_ARITY(header));
-		return kind == TERM_KIND_BITS ? bits_size(m, f, term) : call_fails();
+			return call_make_int64(m, (int64_t)HEADER_ARITY(header));
+		return kind == TERM_KIND_BITS ? bits_size(m, f, term) : CALL_FAILS_TERM;
 	case GUARD_BIT_SIZE:
 	case GUARD_BYTE_SIZE:
-		return kind == TERM_KIND_BITS ? bits_size(m, f, term) : call_fails();
+		return kind == TERM_KIND_BITS ? bits_size(m, f, term) : CALL_FAILS_TERM;
 	case GUARD_BINARY_PART:
-		return kind == TERM_KIND_BITS ? binary_part(m, args, nr) : call_fails();
+		return kind == TERM_KIND_BITS ? binary_part(m, args, nr) : CALL_FAILS_TERM;
 	case GUARD_NODE:
 		return node_of(m, term, kind);
 	case GUARD_ABS:
@@ -318,26 +308,17 @@ static struct call_value apply(struct call_matcher *m, enum guard_function f, co
 	case GUARD_TRUNC:
 		return call_round(m, f, term);
 	default:
-		return yes_if(m, is_of_type(m, f, term, kind));
+		return call_make_bool(m, is_of_type(m, f, term, kind));
 	}
 }
 
-struct call_value call_function(struct call_matcher *m, const struct pattern_node *n)
+uint64_t call_function(struct call_matcher *m, const struct pattern_node *n)
 {
-	uint64_t args[3] = {0};
-	struct call_value unknown = call_term(0);
+	uint64_t args[3] = {0}; /* none of GUARD_FUNCTIONS takes more */
+	uint64_t v = call_eval_items(m, n, args);
 
-	for (uint32_t i = 0; i < n->nr && i < ARRAY_SIZE(args); i++) {
-		struct call_value v = call_eval(m, n->items[i]);
-
-		if (v.status == VALUE_FAILS)
-			return v;
-		if (v.status == VALUE_UNKNOWN)
-			unknown = v;
-		args[i] = v.term;
-	}
-	if (unknown.status != VALUE_TERM)
-		return unknown;
+	if (!call_is_term(v))
+		return v;
 	if (n->nr == 0)
 		return this_node(m);
 	if (n->function == GUARD_MAX || n->function == GUARD_MIN)

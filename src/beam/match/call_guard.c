@@ -14,149 +14,129 @@ static bool is_bool(const struct call_matcher *m, uint64_t term)
 	return term == m->true_atom || term == m->false_atom;
 }
 
-static struct call_value known(struct call_matcher *m, enum known k)
-{
-	return k == KNOWN_NOT ? call_unknown() : call_term(call_make_bool(m, k == KNOWN_YES));
-}
-
-/* What has been read may have been nothing. */
-static struct call_value checked(uint64_t term)
-{
-	return term == CALL_UNKNOWN_TERM ? call_unknown() : call_term(term);
-}
-
 /* ---- operators ------------------------------------------------------------------------------ */
 
-static struct call_value compare(struct call_matcher *m, enum pattern_operator op, uint64_t a,
-				 uint64_t b)
+static uint64_t compare(struct call_matcher *m, enum pattern_operator op, uint64_t a, uint64_t b)
 {
 	bool exact = op == OPERATOR_SAME || op == OPERATOR_UNSAME;
-	enum known k;
+	enum call_verdict same;
 	int c;
 
 	if (op <= OPERATOR_UNSAME) {
-		k = call_equal(m, a, b, exact);
-		if (k != KNOWN_NOT && (op == OPERATOR_NE || op == OPERATOR_UNSAME))
-			k = k == KNOWN_YES ? KNOWN_NO : KNOWN_YES;
-		return known(m, k);
+		same = call_equal(m, a, b, exact);
+		if (same == CALL_UNDECIDED)
+			return CALL_UNKNOWN_TERM;
+		return call_make_bool(m, (same == CALL_MATCHES) ==
+						 (op == OPERATOR_EQ || op == OPERATOR_SAME));
 	}
 	c = call_compare(m, a, b, false);
 	if (c == CALL_INCOMPARABLE)
-		return call_unknown();
-	return call_term(call_make_bool(m, op == OPERATOR_LT   ? c < 0
-					   : op == OPERATOR_LE ? c <= 0
-					   : op == OPERATOR_GT ? c > 0
-							       : c >= 0));
+		return CALL_UNKNOWN_TERM;
+	return call_make_bool(m, op == OPERATOR_LT   ? c < 0
+				 : op == OPERATOR_LE ? c <= 0
+				 : op == OPERATOR_GT ? c > 0
+						     : c >= 0);
 }
 
-static struct call_value logic(struct call_matcher *m, enum pattern_operator op, uint64_t a,
-			       uint64_t b)
+static uint64_t logic(struct call_matcher *m, enum pattern_operator op, uint64_t a, uint64_t b)
 {
 	bool x = a == m->true_atom, y = b == m->true_atom;
 
 	if (!is_bool(m, a) || !is_bool(m, b))
-		return call_fails();
-	return call_term(call_make_bool(m, op == OPERATOR_AND  ? x && y
-					   : op == OPERATOR_OR ? x || y
-							       : x != y));
+		return CALL_FAILS_TERM;
+	return call_make_bool(m, op == OPERATOR_AND ? x && y : op == OPERATOR_OR ? x || y : x != y);
 }
 
 /* The right side counts only if the left one leaves it open. */
-static struct call_value short_circuit(struct call_matcher *m, const struct pattern_node *n)
+static uint64_t short_circuit(struct call_matcher *m, const struct pattern_node *n)
 {
 	uint64_t decides = call_make_bool(m, n->op == OPERATOR_ORELSE);
-	struct call_value left = call_eval(m, n->items[0]);
+	uint64_t left = call_eval(m, n->items[0]);
 
-	if (left.status != VALUE_TERM)
+	if (!call_is_term(left))
 		return left;
-	if (!is_bool(m, left.term))
-		return call_fails();
-	return left.term == decides ? left : call_eval(m, n->items[1]);
+	if (!is_bool(m, left))
+		return CALL_FAILS_TERM;
+	return left == decides ? left : call_eval(m, n->items[1]);
 }
 
-static struct call_value one_operand(struct call_matcher *m, enum pattern_operator op, uint64_t a)
+static uint64_t one_operand(struct call_matcher *m, enum pattern_operator op, uint64_t a)
 {
 	if (op != OPERATOR_NOT)
 		return call_negate(m, op, a);
-	return is_bool(m, a) ? call_term(call_make_bool(m, a == m->false_atom)) : call_fails();
+	return is_bool(m, a) ? call_make_bool(m, a == m->false_atom) : CALL_FAILS_TERM;
 }
 
-static struct call_value operator(struct call_matcher *m, const struct pattern_node *n)
+static uint64_t operator(struct call_matcher *m, const struct pattern_node *n)
 {
-	struct call_value a, b;
+	uint64_t a, b;
 
 	if (n->op == OPERATOR_ANDALSO || n->op == OPERATOR_ORELSE)
 		return short_circuit(m, n);
 	a = call_eval(m, n->items[0]);
-	if (a.status == VALUE_FAILS || n->nr == 1)
-		return a.status == VALUE_TERM ? one_operand(m, n->op, a.term) : a;
+	if (a == CALL_FAILS_TERM || n->nr == 1)
+		return call_is_term(a) ? one_operand(m, n->op, a) : a;
 	b = call_eval(m, n->items[1]);
-	if (b.status == VALUE_FAILS || a.status != VALUE_TERM)
-		return b.status == VALUE_FAILS ? b : a;
-	if (b.status != VALUE_TERM)
+	if (!call_is_term(b))
 		return b;
+	if (!call_is_term(a))
+		return a;
 	if (n->op <= OPERATOR_GE)
-		return compare(m, n->op, a.term, b.term);
+		return compare(m, n->op, a, b);
 	if (n->op == OPERATOR_AND || n->op == OPERATOR_OR || n->op == OPERATOR_XOR)
-		return logic(m, n->op, a.term, b.term);
-	return call_arithmetic(m, n->op, a.term, b.term);
+		return logic(m, n->op, a, b);
+	return call_arithmetic(m, n->op, a, b);
 }
 
 /* ---- what is made --------------------------------------------------------------------------- */
 
-/* Items first to last into `words`. */
-static struct call_value items(struct call_matcher *m, const struct pattern_node *n,
-			       uint64_t *words)
+uint64_t call_eval_items(struct call_matcher *m, const struct pattern_node *n, uint64_t *words)
 {
-	struct call_value v = call_term(0);
+	uint64_t v = TERM_NIL;
 
 	for (uint32_t i = 0; i < n->nr; i++) {
-		struct call_value item = call_eval(m, n->items[i]);
-
-		if (item.status == VALUE_FAILS)
-			return item;
-		if (item.status != VALUE_TERM)
-			v = item;
-		words[i] = item.term;
+		words[i] = call_eval(m, n->items[i]);
+		if (words[i] == CALL_FAILS_TERM)
+			return CALL_FAILS_TERM;
+		if (words[i] == CALL_UNKNOWN_TERM)
+			v = CALL_UNKNOWN_TERM;
 	}
 	return v;
 }
 
-static struct call_value make_tuple(struct call_matcher *m, const struct pattern_node *n)
+static uint64_t make_tuple(struct call_matcher *m, const struct pattern_node *n)
 {
 	uint64_t *words = xcalloc(n->nr + 1, 8);
-	struct call_value v = items(m, n, words + 1);
+	uint64_t v = call_eval_items(m, n, words + 1);
 
 	words[0] = (uint64_t)n->nr << 6;
-	if (v.status == VALUE_TERM)
-		v = checked(call_make(m, words, n->nr + 1, 2));
+	if (call_is_term(v))
+		v = call_make(m, words, n->nr + 1, 2);
 	free(words);
 	return v;
 }
 
-static struct call_value make_list(struct call_matcher *m, const struct pattern_node *n)
+static uint64_t make_list(struct call_matcher *m, const struct pattern_node *n)
 {
 	uint64_t *words = xcalloc(n->nr + 1, 8);
-	struct call_value v = items(m, n, words), tail = call_term(TERM_NIL);
+	uint64_t v = call_eval_items(m, n, words), tail = TERM_NIL;
 
-	if (n->tail && v.status != VALUE_FAILS)
+	if (n->tail && v != CALL_FAILS_TERM)
 		tail = call_eval(m, n->tail);
-	if (tail.status != VALUE_TERM && v.status != VALUE_FAILS)
+	if (call_is_term(v) || tail == CALL_FAILS_TERM)
 		v = tail;
-	if (v.status == VALUE_TERM)
-		v.term = tail.term;
-	for (uint32_t i = n->nr; i-- > 0 && v.status == VALUE_TERM;)
-		v = checked(call_make(m, (uint64_t[]){words[i], v.term}, 2, 1));
+	for (uint32_t i = n->nr; i-- > 0 && call_is_term(v);)
+		v = call_make(m, (uint64_t[]){words[i], v}, 2, 1);
 	free(words);
 	return v;
 }
 
-struct call_value call_eval(struct call_matcher *m, const struct pattern_node *n)
+uint64_t call_eval(struct call_matcher *m, const struct pattern_node *n)
 {
 	switch (n->kind) {
 	case PATTERN_VARIABLE:
 		/* It stands in an argument that could not be read as far as that. */
-		return m->bound[n->slot] ? checked(m->values[n->slot]) : call_unknown();
+		return m->bound[n->slot] ? m->values[n->slot] : CALL_UNKNOWN_TERM;
 	case PATTERN_TUPLE:
 		return make_tuple(m, n);
 	case PATTERN_LIST:
@@ -166,7 +146,7 @@ struct call_value call_eval(struct call_matcher *m, const struct pattern_node *n
 	case PATTERN_CALL:
 		return call_function(m, n);
 	default:
-		return checked(m->constants[n->id]);
+		return m->constants[n->id];
 	}
 }
 
@@ -176,7 +156,7 @@ struct call_value call_eval(struct call_matcher *m, const struct pattern_node *n
  * and the other one decides. */
 static enum call_verdict truth(struct call_matcher *m, const struct pattern_node *n)
 {
-	struct call_value v;
+	uint64_t v;
 
 	if (n->kind == PATTERN_OPERATOR && (n->op == OPERATOR_AND || n->op == OPERATOR_ANDALSO)) {
 		enum call_verdict left = truth(m, n->items[0]);
@@ -184,12 +164,12 @@ static enum call_verdict truth(struct call_matcher *m, const struct pattern_node
 		return left == CALL_DIFFERS ? left : call_both(left, truth(m, n->items[1]));
 	}
 	v = call_eval(m, n);
-	if (v.status == VALUE_UNKNOWN && n->kind == PATTERN_OPERATOR && n->op == OPERATOR_ORELSE &&
+	if (v == CALL_UNKNOWN_TERM && n->kind == PATTERN_OPERATOR && n->op == OPERATOR_ORELSE &&
 	    truth(m, n->items[0]) == CALL_DIFFERS && truth(m, n->items[1]) == CALL_DIFFERS)
 		return CALL_DIFFERS;
-	if (v.status == VALUE_UNKNOWN)
+	if (v == CALL_UNKNOWN_TERM)
 		return CALL_UNDECIDED;
-	return v.status == VALUE_TERM && v.term == m->true_atom ? CALL_MATCHES : CALL_DIFFERS;
+	return v == m->true_atom ? CALL_MATCHES : CALL_DIFFERS;
 }
 
 enum call_verdict call_guards(struct call_matcher *m)

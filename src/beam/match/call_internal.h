@@ -17,6 +17,8 @@
 #define CALL_MADE_WORDS (1u << 20)
 /* Nothing can be read there: what is not known, as a term. */
 #define CALL_UNKNOWN_TERM ((CALL_MADE_ADDR - 0x1000) | 2)
+/* What an expression of a guard gives that fails. */
+#define CALL_FAILS_TERM ((CALL_MADE_ADDR - 0x2000) | 2)
 
 #define SMALL_MIN      (-(1ll << 59))
 #define SMALL_MAX      ((1ll << 59) - 1)
@@ -43,9 +45,6 @@ struct call_matcher {
 	bool *bound;
 	unsigned int steps;
 };
-
-/* A yes or no of which not enough may be known. */
-enum known { KNOWN_NO, KNOWN_YES, KNOWN_NOT };
 
 static inline enum call_verdict call_both(enum call_verdict a, enum call_verdict b)
 {
@@ -88,9 +87,9 @@ bool call_float(struct call_matcher *m, uint64_t term, double *out);
 /* -1, 0, 1 in the order of terms, or CALL_INCOMPARABLE; exact: as =:= does, and keys of maps. */
 int call_compare(struct call_matcher *m, uint64_t a, uint64_t b, bool exact);
 /* =:= or == */
-enum known call_equal(struct call_matcher *m, uint64_t a, uint64_t b, bool exact);
-/* KNOWN_YES: *value; KNOWN_NO: it has no such key. */
-enum known call_map_get(struct call_matcher *m, uint64_t map, uint64_t key, uint64_t *value);
+enum call_verdict call_equal(struct call_matcher *m, uint64_t a, uint64_t b, bool exact);
+/* CALL_MATCHES: *value; CALL_DIFFERS: it has no such key. */
+enum call_verdict call_map_get(struct call_matcher *m, uint64_t map, uint64_t key, uint64_t *value);
 
 /* ---- the rest ------------------------------------------------------------------------------- */
 
@@ -101,39 +100,22 @@ enum call_verdict call_match_node(struct call_matcher *m, const struct pattern_n
 enum call_verdict call_match_bits(struct call_matcher *m, const struct pattern_node *n,
 				  uint64_t term);
 
-/* What an expression of a guard gives. */
-struct call_value {
-	enum { VALUE_TERM, VALUE_FAILS, VALUE_UNKNOWN } status;
-	uint64_t term;
-};
 /* call_guard.c */
 enum call_verdict call_guards(struct call_matcher *m);
-struct call_value call_eval(struct call_matcher *m, const struct pattern_node *n);
+/* A term, CALL_UNKNOWN_TERM or CALL_FAILS_TERM, as all that follow. */
+uint64_t call_eval(struct call_matcher *m, const struct pattern_node *n);
+/* All items of a node into `words`; a term only if each of them is one. */
+uint64_t call_eval_items(struct call_matcher *m, const struct pattern_node *n, uint64_t *words);
 /* call_arithmetic.c */
-struct call_value call_arithmetic(struct call_matcher *m, enum pattern_operator op, uint64_t a,
-				  uint64_t b);
-struct call_value call_negate(struct call_matcher *m, enum pattern_operator op, uint64_t a);
-struct call_value call_round(struct call_matcher *m, enum guard_function f, uint64_t a);
+uint64_t call_arithmetic(struct call_matcher *m, enum pattern_operator op, uint64_t a, uint64_t b);
+uint64_t call_negate(struct call_matcher *m, enum pattern_operator op, uint64_t a);
+uint64_t call_round(struct call_matcher *m, enum guard_function f, uint64_t a);
 /* call_function.c */
-struct call_value call_function(struct call_matcher *m, const struct pattern_node *n);
+uint64_t call_function(struct call_matcher *m, const struct pattern_node *n);
 
-static inline struct call_value call_term(uint64_t term)
+static inline bool call_is_term(uint64_t value)
 {
-	struct call_value v = {.status = VALUE_TERM, .term = term};
-
-	return v;
-}
-static inline struct call_value call_fails(void)
-{
-	struct call_value v = {.status = VALUE_FAILS};
-
-	return v;
-}
-static inline struct call_value call_unknown(void)
-{
-	struct call_value v = {.status = VALUE_UNKNOWN};
-
-	return v;
+	return value != CALL_UNKNOWN_TERM && value != CALL_FAILS_TERM;
 }
 
 #endif

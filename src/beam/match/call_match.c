@@ -13,19 +13,11 @@
 
 static uint64_t constant(struct call_matcher *m, const struct pattern_node *n)
 {
-	uint64_t words[2];
-
 	switch (n->kind) {
 	case PATTERN_ATOM:
 		return call_make_atom(m, n->text, n->len);
 	case PATTERN_INTEGER:
-		if (!n->big)
-			return call_make_int64(m, n->small);
-		words[0] = (uint64_t)n->big->nr << 6 |
-			   (n->big->negative ? SUBTAG_BIG_NEGATIVE : SUBTAG_BIG_POSITIVE);
-		words[1] = call_make(m, words, 1, 2);
-		call_make(m, n->big->digits, n->big->nr, 2);
-		return words[1];
+		return n->big ? call_make_integer(m, n->big) : call_make_int64(m, n->small);
 	case PATTERN_FLOAT:
 		return call_make_float(m, n->real);
 	case PATTERN_PID:
@@ -142,15 +134,10 @@ void call_matcher_close(struct call_matcher *m)
 
 /* ---- patterns ------------------------------------------------------------------------------- */
 
-static enum call_verdict verdict(enum known k)
-{
-	return k == KNOWN_YES ? CALL_MATCHES : k == KNOWN_NO ? CALL_DIFFERS : CALL_UNDECIDED;
-}
-
 static enum call_verdict match_variable(struct call_matcher *m, uint32_t slot, uint64_t term)
 {
 	if (m->bound[slot])
-		return verdict(call_equal(m, m->values[slot], term, true));
+		return call_equal(m, m->values[slot], term, true);
 	m->bound[slot] = true;
 	m->values[slot] = term;
 	return CALL_MATCHES;
@@ -214,10 +201,10 @@ static enum call_verdict match_map(struct call_matcher *m, const struct pattern_
 		return CALL_DIFFERS;
 	for (uint32_t i = 0; i + 1 < n->nr && v != CALL_DIFFERS; i += 2) {
 		uint64_t key = m->constants[n->items[i]->id];
-		enum known found = key ? call_map_get(m, term, key, &value) : KNOWN_NO;
+		enum call_verdict found = key ? call_map_get(m, term, key, &value) : CALL_DIFFERS;
 
-		v = call_both(v, verdict(found));
-		if (found == KNOWN_YES)
+		v = call_both(v, found);
+		if (found == CALL_MATCHES)
 			v = call_both(v, call_match_node(m, n->items[i + 1], value));
 	}
 	return v;
@@ -266,7 +253,7 @@ enum call_verdict call_match_node(struct call_matcher *m, const struct pattern_n
 	case PATTERN_PID:
 		return match_pid(m, n, term);
 	default:
-		return verdict(call_equal(m, term, m->constants[n->id], true));
+		return call_equal(m, term, m->constants[n->id], true);
 	}
 }
 
