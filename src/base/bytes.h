@@ -31,4 +31,10 @@ static inline uint64_t bytes_u64(const void *bytes, int64_t offset)
 	return v;
 }
 
+/* A signed number of 32 bits that an instruction adds to an address. */
+static inline uint64_t bytes_disp32(const void *bytes, int64_t offset)
+{
+	return (uint64_t)(int64_t)(int32_t)bytes_u32(bytes, offset);
+}
+
 #endif

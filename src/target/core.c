@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "target/core_internal.h"
 #include "target/proc_internal.h"
@@ -174,14 +175,6 @@ static void sort_segments(struct core_file *c)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-static uint64_t take_u64(const char *p)
-{
-	uint64_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return value;
-}
-
 static uint32_t add_file(struct core_file *c, const char *name, size_t len)
 {
 	struct core_mapped_file file = {0};
@@ -208,15 +201,15 @@ static void read_files(struct core_file *c, const char *desc, size_t size)
 
 	if (size < 16)
 		return;
-	count = take_u64(desc);
-	page = take_u64(desc + 8);
+	count = bytes_u64(desc, 0);
+	page = bytes_u64(desc, 8);
 	if (count > MAX_FILES || count > (size - 16) / 24)
 		return;
 	names = desc + 16 + count * 24;
 	for (uint64_t i = 0; i < count; i++) {
 		const char *at = desc + 16 + i * 24, *stop;
-		uint64_t start = take_u64(at), stop_addr = take_u64(at + 8);
-		uint64_t pages = take_u64(at + 16);
+		uint64_t start = bytes_u64(at, 0), stop_addr = bytes_u64(at, 8);
+		uint64_t pages = bytes_u64(at, 16);
 
 		stop = memchr(names, '\0', (size_t)(end - names));
 		if (!stop)
@@ -233,8 +226,8 @@ static void read_files(struct core_file *c, const char *desc, size_t size)
 static void read_auxv(struct core_file *c, const char *desc, size_t size)
 {
 	for (size_t at = 0; at + 16 <= size; at += 16)
-		if (take_u64(desc + at) == AT_ENTRY)
-			c->facts.entry = take_u64(desc + at + 8);
+		if (bytes_u64(desc, at) == AT_ENTRY)
+			c->facts.entry = bytes_u64(desc, at + 8);
 }
 
 /* One per thread, that which ended the process first. */

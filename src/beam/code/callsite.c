@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "abi/vm.h"
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/idmap.h"
 #include "base/keytab.h"
@@ -134,14 +135,11 @@ static void read_bifs(struct callsites *c)
 	if (mem_read(c->node->mem, a->bif_table, table, size) == 0) {
 		for (uint32_t i = 0; i < a->nr_bifs; i++) {
 			const uint8_t *e = table + (size_t)i * BEAM_BIF_SIZE;
-			struct bif b = {0};
-			uint32_t arity;
+			struct bif b = {.function = bytes_u64(e, BEAM_BIF_FUNCTION),
+					.mfa = {bytes_u64(e, BEAM_BIF_MODULE),
+						bytes_u64(e, BEAM_BIF_NAME),
+						bytes_u32(e, BEAM_BIF_ARITY)}};
 
-			memcpy(&b.mfa[0], e + BEAM_BIF_MODULE, 8);
-			memcpy(&b.mfa[1], e + BEAM_BIF_NAME, 8);
-			memcpy(&arity, e + BEAM_BIF_ARITY, 4);
-			memcpy(&b.function, e + BEAM_BIF_FUNCTION, 8);
-			b.mfa[2] = arity;
 			vec_push(&c->bifs, b);
 		}
 		qsort(c->bifs.data, c->bifs.len, sizeof(c->bifs.data[0]), by_function);

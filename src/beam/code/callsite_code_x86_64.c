@@ -2,18 +2,14 @@
 /* See callsite_code.h. */
 #include "beam/code/callsite_code.h"
 
-#include <string.h>
+#include "base/bytes.h"
 
 /* `call [rip + disp32]` = ff 15 disp32, right before ra. */
 raddr callsite_code_slot(const uint8_t *code, raddr ra)
 {
 	const uint8_t *call = code + CALLSITE_CODE_SIZE - 6;
-	int32_t disp;
 
-	if (call[0] != 0xff || call[1] != 0x15)
-		return 0;
-	memcpy(&disp, call + 2, sizeof(disp));
-	return ra + (uint64_t)(int64_t)disp;
+	return call[0] == 0xff && call[1] == 0x15 ? ra + bytes_disp32(call, 2) : 0;
 }
 
 /* `movabs rcx, imm64` (48 b9), then the call of the fragment: e8 rel32, with an empty REX prefix
@@ -22,14 +18,11 @@ raddr callsite_code_guard(const uint8_t *code)
 {
 	for (int call = 5; call <= 6; call++) {
 		const uint8_t *at = code + CALLSITE_CODE_SIZE - call, *mov = at - 10;
-		uint64_t function;
 
 		if (at[call - 5] != 0xe8 || (call == 6 && at[0] != 0x40))
 			continue;
-		if (mov[0] == 0x48 && mov[1] == 0xb9) {
-			memcpy(&function, mov + 2, sizeof(function));
-			return function;
-		}
+		if (mov[0] == 0x48 && mov[1] == 0xb9)
+			return bytes_u64(mov, 2);
 	}
 	return 0;
 }
@@ -46,25 +39,20 @@ bool callsite_code_keeps_stack(const uint8_t *code)
 raddr callsite_code_called(struct mem *mem, raddr ra)
 {
 	uint8_t call[5], jump[7];
-	int32_t disp;
 	raddr to;
 	int prefix;
 
 	if (mem_read(mem, ra - sizeof(call), call, sizeof(call)) || call[0] != 0xe8)
 		return 0;
-	memcpy(&disp, call + 1, sizeof(disp));
-	to = ra + (uint64_t)(int64_t)disp;
+	to = ra + bytes_disp32(call, 1);
 	if (mem_read(mem, to, jump, sizeof(jump)))
 		return 0;
 	prefix = jump[0] == 0x40;
-	if (jump[prefix] == 0xe9) {
-		memcpy(&disp, jump + prefix + 1, sizeof(disp));
-		return to + (raddr)prefix + 5 + (uint64_t)(int64_t)disp;
-	}
+	if (jump[prefix] == 0xe9)
+		return to + (raddr)prefix + 5 + bytes_disp32(jump, prefix + 1);
 	if (prefix || jump[0] != 0xff || jump[1] != 0x25)
 		return to;
-	memcpy(&disp, jump + 2, sizeof(disp));
-	return mem_read_u64(mem, to + 6 + (uint64_t)(int64_t)disp, &to) ? 0 : to;
+	return mem_read_u64(mem, to + 6 + bytes_disp32(jump, 2), &to) ? 0 : to;
 }
 
 /*
@@ -75,23 +63,19 @@ raddr callsite_code_called(struct mem *mem, raddr ra)
 raddr callsite_code_light_bif(struct mem *mem, raddr ra)
 {
 	uint8_t code[CALLSITE_CODE_SIZE], mov[10];
-	uint64_t export;
 
 	if (!ra || mem_read(mem, ra - CALLSITE_CODE_SIZE, code, sizeof(code)))
 		return 0;
 	for (int filler = 0; filler <= 3; filler++) {
 		int lea = CALLSITE_CODE_SIZE - 6 - filler - 7;
-		int32_t disp;
 
 		if (code[lea] != 0x48 || code[lea + 1] != 0x8d || code[lea + 2] != 0x15)
 			continue;
-		memcpy(&disp, code + lea + 3, sizeof(disp));
-		if (mem_read(mem, ra - 6 - (raddr)filler + (uint64_t)(int64_t)disp, mov,
+		if (mem_read(mem, ra - 6 - (raddr)filler + bytes_disp32(code, lea + 3), mov,
 			     sizeof(mov)) ||
 		    mov[0] != 0x48 || mov[1] != 0xb9)
 			return 0;
-		memcpy(&export, mov + 2, sizeof(export));
-		return export;
+		return bytes_u64(mov, 2);
 	}
 	return 0;
 }

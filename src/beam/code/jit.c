@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "beam/code/code_lines.h"
@@ -62,30 +63,6 @@ struct jit_code {
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static uint16_t get_u16(const uint8_t *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static uint32_t get_u32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static uint64_t get_u64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 /* Module record: u32 kind, u64 base @8, u32 nr_ranges @16, u32 code_size @20, u16 name_len @24,
  * name @26, ranges @32 + name_len.  Range: u32 start, end, nr_lines, u16 name_len, name @14; 16 +
  * name_len bytes.  Line: u32 start, line, u16 file_len, file @10; 12 + file_len bytes. */
@@ -101,12 +78,12 @@ static uint32_t range_size(const uint8_t *bytes, uint32_t size, uint32_t at)
 
 	if (size - at < RANGE_HEAD)
 		return 0;
-	nr_lines = get_u32(bytes + at + 8);
-	end += RANGE_HEAD + (uint64_t)get_u16(bytes + at + 12);
+	nr_lines = bytes_u32(bytes, at + 8);
+	end += RANGE_HEAD + (uint64_t)bytes_u16(bytes, at + 12);
 	for (uint32_t i = 0; i < nr_lines; i++) {
 		if (end + LINE_HEAD > size)
 			return 0;
-		end += LINE_HEAD + (uint64_t)get_u16(bytes + end + 8);
+		end += LINE_HEAD + (uint64_t)bytes_u16(bytes, end + 8);
 	}
 	return end <= size ? (uint32_t)(end - at) : 0;
 }
@@ -116,12 +93,12 @@ static bool parse_module(struct module *m, const uint8_t *bytes, uint32_t size)
 {
 	uint32_t code_size, at, end;
 
-	if (size < MODULE_HEAD || get_u32(bytes) != RECORD_MODULE)
+	if (size < MODULE_HEAD || bytes_u32(bytes, 0) != RECORD_MODULE)
 		return false;
-	m->start = get_u64(bytes + 8);
-	m->nr_ranges = get_u32(bytes + 16);
-	code_size = get_u32(bytes + 20);
-	m->name_len = get_u16(bytes + 24);
+	m->start = bytes_u64(bytes, 8);
+	m->nr_ranges = bytes_u32(bytes, 16);
+	code_size = bytes_u32(bytes, 20);
+	m->name_len = bytes_u16(bytes, 24);
 	if (code_size == 0 || code_size > MAX_CODE_SIZE || m->start > UINT64_MAX - code_size ||
 	    m->name_len > size - MODULE_HEAD)
 		return false;
@@ -132,8 +109,8 @@ static bool parse_module(struct module *m, const uint8_t *bytes, uint32_t size)
 
 		if (!step)
 			return false;
-		end = get_u32(bytes + at + 4);
-		if (get_u32(bytes + at) > end || end > code_size)
+		end = bytes_u32(bytes, at + 4);
+		if (bytes_u32(bytes, at) > end || end > code_size)
 			return false;
 		at += step;
 	}
@@ -161,8 +138,8 @@ static const char *module_name(const struct module *m, uint32_t *len)
 
 static int by_range_start(const void *a, const void *b, void *bytes)
 {
-	uint32_t x = get_u32((uint8_t *)bytes + *(const uint32_t *)a);
-	uint32_t y = get_u32((uint8_t *)bytes + *(const uint32_t *)b);
+	uint32_t x = bytes_u32(bytes, *(const uint32_t *)a);
+	uint32_t y = bytes_u32(bytes, *(const uint32_t *)b);
 
 	return x < y ? -1 : x > y;
 }
@@ -235,7 +212,7 @@ static bool is_fragment_block(const struct module *m)
 	uint32_t at = MODULE_HEAD + m->name_len;
 
 	for (uint32_t i = 0; i < m->nr_ranges && i < 3; i++) {
-		uint16_t len = get_u16(m->bytes + at + 12);
+		uint16_t len = bytes_u16(m->bytes, at + 12);
 		const uint8_t *name = m->bytes + at + 14;
 
 		if (len > 8 && memcmp(name, "global::", 8) == 0 &&
@@ -266,10 +243,11 @@ static bool add_record(struct jit_code *j, raddr entry, uint8_t *bytes, uint32_t
 	bool otp24;
 	struct module *m;
 
-	if ((size >= 24 || size == JIT_OTP24_EMULATOR_SIZE) && get_u32(bytes) == RECORD_EMULATOR) {
+	if ((size >= 24 || size == JIT_OTP24_EMULATOR_SIZE) &&
+	    bytes_u32(bytes, 0) == RECORD_EMULATOR) {
 		if (size >= 24) {
-			j->frame_pointers = get_u32(bytes + 8) != 0;
-			j->normal_exit = get_u64(bytes + 16);
+			j->frame_pointers = bytes_u32(bytes, 8) != 0;
+			j->normal_exit = bytes_u64(bytes, 16);
 		}
 		free(bytes);
 		return true;
@@ -521,15 +499,15 @@ static bool find_header_line(const struct jit_code *j, struct module *m, uint32_
 static void find_line(const struct module *m, uint32_t at, uint32_t offset,
 		      struct jit_function *out)
 {
-	uint32_t nr = get_u32(m->bytes + at + 8), best = 0;
-	const uint8_t *p = m->bytes + at + RANGE_HEAD + get_u16(m->bytes + at + 12);
+	uint32_t nr = bytes_u32(m->bytes, at + 8), best = 0;
+	const uint8_t *p = m->bytes + at + RANGE_HEAD + bytes_u16(m->bytes, at + 12);
 
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t start = get_u32(p), file_len = get_u16(p + 8);
+		uint32_t start = bytes_u32(p, 0), file_len = bytes_u16(p, 8);
 
 		if (start <= offset && (start >= best || !out->line)) {
 			best = start;
-			out->line = get_u32(p + 4);
+			out->line = bytes_u32(p, 4);
 			out->file = (const char *)p + 10;
 			out->file_len = (uint32_t)strnlen(out->file, file_len);
 		}
@@ -546,10 +524,10 @@ static void describe(const struct module *m, uint32_t at, struct jit_function *o
 	const char *colon;
 
 	memset(out, 0, sizeof(*out));
-	out->start = m->start + get_u32(m->bytes + at);
-	out->end = m->start + get_u32(m->bytes + at + 4);
+	out->start = m->start + bytes_u32(m->bytes, at);
+	out->end = m->start + bytes_u32(m->bytes, at + 4);
 	out->name = (const char *)m->bytes + at + 14;
-	out->name_len = (uint32_t)strnlen(out->name, get_u16(m->bytes + at + 12));
+	out->name_len = (uint32_t)strnlen(out->name, bytes_u16(m->bytes, at + 12));
 	out->module = module_name(m, &out->module_len);
 	out->serial = m->serial;
 	out->preamble = has_suffix(out->name, out->name_len, "-CodeInfoPrologue");
@@ -573,16 +551,16 @@ bool jit_find(const struct jit_code *j, raddr addr, struct jit_function *out)
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 
-		if (get_u32(m->bytes + m->ranges[mid]) <= offset)
+		if (bytes_u32(m->bytes, m->ranges[mid]) <= offset)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo == 0 || get_u32(m->bytes + m->ranges[lo - 1] + 4) <= offset)
+	if (lo == 0 || bytes_u32(m->bytes, m->ranges[lo - 1] + 4) <= offset)
 		return false;
 	describe(m, m->ranges[lo - 1], out);
 	if (out->fragment ||
-	    !find_header_line(j, m, get_u32(m->bytes + m->ranges[lo - 1]), offset, out))
+	    !find_header_line(j, m, bytes_u32(m->bytes, m->ranges[lo - 1]), offset, out))
 		find_line(m, m->ranges[lo - 1], offset, out);
 	return true;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "abi/vm.h"
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "beam/code/call_targets.h"
 #include "beam/term/pid.h"
@@ -23,14 +24,6 @@
 #define COMPARE	     "\x48\x39\x3d" /* cmp [rip + disp32], rdi */
 #define COMPARE_SIZE 7
 
-static int32_t displacement(const uint8_t *at)
-{
-	int32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
 /* Some instruction has it as displacement; what follows it in the instruction is an immediate of
  * 4, 1 or no bytes. */
 static bool refers(const uint8_t *code, size_t size, raddr addr, raddr to)
@@ -39,7 +32,7 @@ static bool refers(const uint8_t *code, size_t size, raddr addr, raddr to)
 
 	for (size_t at = 0; at + 4 <= size; at++) {
 		for (size_t i = 0; i < ARRAY_SIZE(rest); i++) {
-			if (addr + at + 4 + rest[i] + (raddr)(int64_t)displacement(code + at) == to)
+			if (addr + at + 4 + rest[i] + bytes_disp32(code, at) == to)
 				return true;
 		}
 	}
@@ -54,7 +47,7 @@ static raddr collector_at(struct beam_node *n, const uint8_t *code, raddr addr, 
 
 	if (memcmp(code + at, COMPARE, 3) != 0)
 		return 0;
-	collector = addr + at + COMPARE_SIZE + (raddr)(int64_t)displacement(code + at + 3);
+	collector = addr + at + COMPARE_SIZE + bytes_disp32(code, at + 3);
 	if (mem_read_u64(n->mem, collector, &process) ||
 	    mem_read_u64(n->mem, process + (raddr)n->layout.process_id, &id) || !TERM_IS_PID(id))
 		return 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "abi/vm.h"
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 
@@ -63,14 +64,6 @@ struct walk {
 	uint64_t words_left; /* of ALL_MAX_WORDS */
 };
 
-static uint64_t get_u64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 static bool is_done(const struct walk *w)
 {
 	return w->out->v.len >= w->max || w->nodes_left == 0;
@@ -113,7 +106,7 @@ static uint32_t words_to_copy(struct walk *w, uint32_t arity, uint64_t words)
 /* Copies the object in a DbTerm whose first words were read. */
 static int add_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
 {
-	uint64_t words = get_u64(bytes + DBTERM_SIZE), header = get_u64(bytes + DBTERM_TPL);
+	uint64_t words = bytes_u64(bytes, DBTERM_SIZE), header = bytes_u64(bytes, DBTERM_TPL);
 	struct ets_object o = {.addr = dbterm + DBTERM_TPL, .arity = (uint32_t)(header >> 6)};
 	int rc = 0;
 
@@ -182,7 +175,7 @@ static int walk_chain(struct walk *w, raddr node, uint64_t bucket)
 				 : mem_read(w->n->mem, node, bytes, sizeof(bytes));
 
 		if (!rc)
-			deleted = split_hash(w, get_u64(bytes + HASH_VALUE), &hash);
+			deleted = split_hash(w, bytes_u64(bytes, HASH_VALUE), &hash);
 		if (!rc && !belongs(w->t, hash, bucket))
 			rc = -EBADMSG;
 		if (!rc && !deleted)
@@ -190,7 +183,7 @@ static int walk_chain(struct walk *w, raddr node, uint64_t bucket)
 		if (rc)
 			return torn(w, rc);
 		w->nodes_left--;
-		node = get_u64(bytes + HASH_NEXT);
+		node = bytes_u64(bytes, HASH_NEXT);
 	}
 	return 0;
 }
@@ -257,14 +250,14 @@ static int walk_tree(struct walk *w, raddr node)
 			} else {
 				w->nodes_left--;
 				stack[depth].addr = node;
-				node = get_u64(stack[depth++].bytes + TREE_LEFT);
+				node = bytes_u64(stack[depth++].bytes, TREE_LEFT);
 			}
 		} else {
 			depth--;
 			rc = add_object(w, stack[depth].addr + TREE_DBTERM,
 					stack[depth].bytes + TREE_DBTERM);
 			rc = rc ? torn(w, rc) : 0;
-			node = get_u64(stack[depth].bytes + TREE_RIGHT);
+			node = bytes_u64(stack[depth].bytes, TREE_RIGHT);
 		}
 		if (rc)
 			return rc;
@@ -289,10 +282,10 @@ static int walk_catree(struct walk *w)
 		if (rc) {
 			rc = torn(w, rc);
 		} else if (bytes[CATREE_IS_BASE]) {
-			rc = walk_tree(w, get_u64(bytes + CATREE_BASE_ROOT));
+			rc = walk_tree(w, bytes_u64(bytes, CATREE_BASE_ROOT));
 		} else {
-			vec_push(&stack, get_u64(bytes + CATREE_RIGHT));
-			vec_push(&stack, get_u64(bytes + CATREE_LEFT));
+			vec_push(&stack, bytes_u64(bytes, CATREE_RIGHT));
+			vec_push(&stack, bytes_u64(bytes, CATREE_LEFT));
 		}
 	}
 	vec_free(&stack);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/code/index_table.h"
@@ -82,15 +83,13 @@ static int read_atom_texts(struct beam_node *n, const struct index_table *table,
 
 		read_objects(n->mem, atoms.v.data + from, nr, 0, bytes, size, ok);
 		for (size_t i = 0; !rc && i < nr; i++) {
-			uint16_t len;
-			raddr name;
+			const uint8_t *atom = bytes + i * size;
 
-			memcpy(&len, bytes + i * size + l->atom_len, sizeof(len));
-			memcpy(&name, bytes + i * size + name_at, sizeof(name));
 			if (!ok[i])
 				rc = -EFAULT;
 			else
-				add_atom(t, name, len, literals);
+				add_atom(t, bytes_u64(atom, name_at), bytes_u16(atom, l->atom_len),
+					 literals);
 		}
 	}
 	vec_free(&atoms.v);

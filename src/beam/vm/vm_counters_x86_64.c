@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
 
 /* REX.W and the operations looked for, with ModRM behind them. */
@@ -41,14 +42,6 @@
 #define MUTEX_MAX     128 /* erts_mtx_t before the counters: 40 with pthread's */
 #define LIMIT_WINDOW  24  /* from the constant to the comparison, and from there to the store */
 #define REFERENCES    24
-
-static int32_t displacement(const uint8_t *at)
-{
-	int32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
 
 /* Does mov r64, [r64 + disp32] end with the displacement at `at`? */
 static bool is_load(const uint8_t *text, size_t at)
@@ -93,7 +86,7 @@ static void collect(struct references *r, const struct vm_code *t, size_t from)
 
 		if (!REX_W(code[0]) || !MODRM_RIP(code[2]))
 			continue;
-		to = t->addr + at + 7 + (raddr)(int64_t)displacement(code + 3);
+		to = t->addr + at + 7 + bytes_disp32(code, 3);
 		if (to < t->data || to >= t->data_end)
 			continue;
 		if (code[1] == OP_LEA && r->nr_lea < REFERENCES)
@@ -134,7 +127,7 @@ static raddr dirty_gc_behind(const struct vm_code *t, size_t at, raddr distance)
 
 		if (code[0] != 0x0f || (code[1] & 0xfe) != 0x84) /* je, jne */
 			continue;
-		target = at + 6 + (uint64_t)(int64_t)displacement(code + 2);
+		target = at + 6 + bytes_disp32(code, 2);
 		if (target >= t->size)
 			continue;
 		collect(&r, t, target);
@@ -179,7 +172,7 @@ static raddr stored_variable(const struct vm_code *t, size_t at, size_t end)
 
 		if (code[0] != OP_STORE || !MODRM_RIP(code[1]))
 			continue;
-		to = t->addr + at + 6 + (raddr)(int64_t)displacement(code + 2);
+		to = t->addr + at + 6 + bytes_disp32(code, 2);
 		if (to >= t->data && to < t->data_end && to % 4 == 0)
 			return to;
 	}
