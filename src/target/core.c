@@ -19,6 +19,7 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "target/core_internal.h"
+#include "target/elf_internal.h"
 #include "target/proc_internal.h"
 
 /* vm.max_map_count is 65,530 by default and rarely more than a million. */
@@ -256,24 +257,25 @@ static void read_prpsinfo(struct core_file *c, const char *desc, size_t size)
 	memcpy(c->comm, info.pr_fname, sizeof(info.pr_fname));
 }
 
-static void read_note(struct core_file *c, const Elf64_Nhdr *note, const char *name,
-		      const char *desc)
+static void read_note(struct core_file *c, const struct elf_note *note)
 {
-	if (note->n_namesz != sizeof("CORE") || memcmp(name, "CORE", sizeof("CORE")) != 0)
+	const char *desc = (const char *)note->desc.data;
+
+	if (!elf_note_is_of(note, "CORE"))
 		return;
-	switch (note->n_type) {
+	switch (note->type) {
 	case NT_FILE:
 		if (!c->mappings.len)
-			read_files(c, desc, note->n_descsz);
+			read_files(c, desc, note->desc.size);
 		break;
 	case NT_AUXV:
-		read_auxv(c, desc, note->n_descsz);
+		read_auxv(c, desc, note->desc.size);
 		break;
 	case NT_PRSTATUS:
-		read_prstatus(c, desc, note->n_descsz);
+		read_prstatus(c, desc, note->desc.size);
 		break;
 	case NT_PRPSINFO:
-		read_prpsinfo(c, desc, note->n_descsz);
+		read_prpsinfo(c, desc, note->desc.size);
 		break;
 	default:
 		break;
@@ -283,7 +285,9 @@ static void read_note(struct core_file *c, const Elf64_Nhdr *note, const char *n
 static void read_notes(struct core_file *c, const Elf64_Phdr *p)
 {
 	uint64_t size = have(c, p->p_offset, p->p_filesz);
-	char *notes;
+	struct elf_note note;
+	unsigned char *notes;
+	size_t at = 0;
 	ssize_t len;
 
 	expect(c, p->p_offset, p->p_filesz);
@@ -292,19 +296,8 @@ static void read_notes(struct core_file *c, const Elf64_Phdr *p)
 	c->notes_size += size;
 	notes = xmalloc(size + 1);
 	len = read_at(c, p->p_offset, notes, size);
-	for (size_t at = 0; len > 0 && (size_t)len - at >= sizeof(Elf64_Nhdr);) {
-		Elf64_Nhdr note;
-		size_t left = (size_t)len - at - sizeof(note), name, desc;
-
-		memcpy(&note, notes + at, sizeof(note));
-		name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
-		desc = ((size_t)note.n_descsz + 3) & ~(size_t)3;
-		if (name > left || note.n_descsz > left - name)
-			break;
-		at += sizeof(note) + name;
-		read_note(c, &note, notes + at - name, notes + at);
-		at = MIN(at + desc, (size_t)len);
-	}
+	while (len > 0 && elf_note_next((struct elf_bytes){notes, (size_t)len}, &at, &note))
+		read_note(c, &note);
 	free(notes);
 }
 

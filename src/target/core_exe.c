@@ -19,10 +19,10 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "target/core_internal.h"
+#include "target/elf_internal.h"
 
 #define MAX_HEADERS    64 /* program headers of one file: 10 to 15 are usual */
 #define NOTES_MAX_SIZE 4096
-#define BUILD_ID_MAX   64
 #define PLACES_MAX     256 /* files that one pattern may name */
 
 /* What the core tells of an ELF file that was mapped. */
@@ -30,35 +30,10 @@ struct identity {
 	raddr base; /* of its first page */
 	Elf64_Ehdr ehdr;
 	Elf64_Phdr headers[MAX_HEADERS];
-	char build_id[2 * BUILD_ID_MAX + 1]; /* "" = none */
+	char build_id[2 * ELF_BUILD_ID_MAX + 1]; /* "" = none */
 };
 
 /* ---- what the core tells --------------------------------------------------------------------- */
-
-static bool take_build_id(struct identity *id, const char *notes, size_t size)
-{
-	size_t at = 0;
-
-	while (size - at >= sizeof(Elf64_Nhdr)) {
-		size_t left = size - at - sizeof(Elf64_Nhdr), name;
-		Elf64_Nhdr note;
-
-		memcpy(&note, notes + at, sizeof(note));
-		name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
-		if (name > left || note.n_descsz > left - name)
-			return false;
-		at += sizeof(note) + name;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(notes + at - name, "GNU", 4) == 0 && note.n_descsz <= BUILD_ID_MAX) {
-			for (size_t i = 0; i < note.n_descsz; i++)
-				snprintf(id->build_id + 2 * i, 3, "%02x",
-					 (unsigned char)notes[at + i]);
-			return true;
-		}
-		at += MIN(((size_t)note.n_descsz + 3) & ~(size_t)3, size - at);
-	}
-	return false;
-}
 
 /* Address in the process of a virtual address of the file. */
 static raddr address_of(const struct identity *id, uint64_t addr)
@@ -75,7 +50,7 @@ static raddr address_of(const struct identity *id, uint64_t addr)
 
 static void read_build_id(const struct core_file *c, struct identity *id)
 {
-	char notes[NOTES_MAX_SIZE];
+	unsigned char notes[NOTES_MAX_SIZE];
 
 	for (unsigned int i = 0; i < id->ehdr.e_phnum; i++) {
 		const Elf64_Phdr *p = &id->headers[i];
@@ -83,7 +58,7 @@ static void read_build_id(const struct core_file *c, struct identity *id)
 
 		if (p->p_type == PT_NOTE &&
 		    core_file_read_own(c, address_of(id, p->p_vaddr), notes, size) == 0 &&
-		    take_build_id(id, notes, size))
+		    elf_notes_build_id((struct elf_bytes){notes, size}, id->build_id))
 			return;
 	}
 }

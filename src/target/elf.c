@@ -7,12 +7,14 @@
 #include "target/elf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/xalloc.h"
 #include "target/elf_internal.h"
 
@@ -104,33 +106,45 @@ static void read_loads(struct elf_file *e)
 	}
 }
 
-/* Looks for NT_GNU_BUILD_ID among the notes of one section. */
-static bool find_build_id(struct elf_file *e, struct elf_bytes notes)
+bool elf_note_next(struct elf_bytes notes, size_t *at, struct elf_note *out)
 {
-	static const char owner[4] = "GNU";
-	static const char digits[] = "0123456789abcdef";
+	size_t left = notes.size - *at, name;
+	Elf64_Nhdr note;
+
+	if (left < sizeof(note))
+		return false;
+	memcpy(&note, notes.data + *at, sizeof(note));
+	left -= sizeof(note);
+	name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
+	if (name > left || note.n_descsz > left - name)
+		return false;
+	*at += sizeof(note);
+	out->type = note.n_type;
+	out->owner = (struct elf_bytes){notes.data + *at, note.n_namesz};
+	*at += name;
+	out->desc = (struct elf_bytes){notes.data + *at, note.n_descsz};
+	*at += MIN(((size_t)note.n_descsz + 3) & ~(size_t)3, left - name);
+	return true;
+}
+
+bool elf_note_is_of(const struct elf_note *note, const char *owner)
+{
+	return note->owner.size == strlen(owner) + 1 &&
+	       memcmp(note->owner.data, owner, note->owner.size) == 0;
+}
+
+bool elf_notes_build_id(struct elf_bytes notes, char out[2 * ELF_BUILD_ID_MAX + 1])
+{
+	struct elf_note note;
 	size_t at = 0;
 
-	while (notes.size - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note;
-		size_t name_at = at + sizeof(note), desc_at;
-
-		memcpy(&note, notes.data + at, sizeof(note));
-		desc_at = name_at + (((size_t)note.n_namesz + 3) & ~(size_t)3);
-		if (desc_at > notes.size || note.n_descsz > notes.size - desc_at)
-			return false;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(owner) &&
-		    memcmp(notes.data + name_at, owner, sizeof(owner)) == 0 &&
-		    note.n_descsz <= ELF_BUILD_ID_MAX) {
-			for (size_t i = 0; i < note.n_descsz; i++) {
-				e->build_id[2 * i] = digits[notes.data[desc_at + i] >> 4];
-				e->build_id[2 * i + 1] = digits[notes.data[desc_at + i] & 15];
-			}
-			return true;
-		}
-		at = desc_at + (((size_t)note.n_descsz + 3) & ~(size_t)3);
-		if (at > notes.size)
-			return false;
+	while (elf_note_next(notes, &at, &note)) {
+		if (note.type != NT_GNU_BUILD_ID || !elf_note_is_of(&note, "GNU") ||
+		    note.desc.size > ELF_BUILD_ID_MAX)
+			continue;
+		for (size_t i = 0; i < note.desc.size; i++)
+			snprintf(out + 2 * i, 3, "%02x", note.desc.data[i]);
+		return true;
 	}
 	return false;
 }
@@ -138,7 +152,8 @@ static bool find_build_id(struct elf_file *e, struct elf_bytes notes)
 static void read_build_id(struct elf_file *e)
 {
 	for (size_t i = 0; i < e->nr_sections; i++) {
-		if (e->section_types[i] == SHT_NOTE && find_build_id(e, elf_section_bytes(e, i)))
+		if (e->section_types[i] == SHT_NOTE &&
+		    elf_notes_build_id(elf_section_bytes(e, i), e->build_id))
 			return;
 	}
 }

@@ -60,6 +60,16 @@ struct elf_bytes elf_file_bytes(const struct elf_file *e, uint64_t offset, uint6
 /* The NUL terminated string at `offset`, NULL if it does not end in `strings`. */
 const char *elf_bytes_string(struct elf_bytes strings, uint64_t offset);
 
+struct elf_note {
+	uint32_t type;
+	struct elf_bytes owner, desc; /* the owner with its NUL */
+};
+/* The note at *at, which then is behind it; false: there is none, or it is cut. */
+bool elf_note_next(struct elf_bytes notes, size_t *at, struct elf_note *out);
+bool elf_note_is_of(const struct elf_note *note, const char *owner);
+/* NT_GNU_BUILD_ID as hex digits; false and nothing written: there is none. */
+bool elf_notes_build_id(struct elf_bytes notes, char out[2 * ELF_BUILD_ID_MAX + 1]);
+
 /* How many of `nr` items, sorted by their start, do not start above addr. */
 size_t elf_count_up_to(const void *items, size_t nr, uint64_t addr,
 		       uint64_t (*start)(const void *items, size_t i));

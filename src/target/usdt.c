@@ -54,26 +54,17 @@ size_t usdt_sites(const struct elf_file *e, struct usdt_site **out)
 	VEC(struct usdt_site) sites = {0};
 	const struct elf_section *section = elf_file_section(e, SECTION);
 	struct elf_bytes notes = {0};
+	struct elf_note note;
 	size_t at = 0;
 
 	if (section && elf_file_is_x86_64(e) && !section->nobits)
 		notes = elf_file_bytes(e, section->offset, section->size);
-	while (notes.size - at >= sizeof(Elf64_Nhdr) && sites.len < USDT_MAX_SITES) {
-		size_t name_at = at + sizeof(Elf64_Nhdr), desc_at;
+	while (sites.len < USDT_MAX_SITES && elf_note_next(notes, &at, &note)) {
 		struct usdt_site site;
-		Elf64_Nhdr note;
 
-		memcpy(&note, notes.data + at, sizeof(note));
-		desc_at = name_at + (((size_t)note.n_namesz + 3) & ~(size_t)3);
-		if (desc_at > notes.size || note.n_descsz > notes.size - desc_at)
-			break;
-		if (note.n_type == NOTE_TYPE && note.n_namesz == sizeof("stapsdt") &&
-		    memcmp(notes.data + name_at, "stapsdt", sizeof("stapsdt")) == 0 &&
-		    read_note(e, (struct elf_bytes){notes.data + desc_at, note.n_descsz}, &site))
+		if (note.type == NOTE_TYPE && elf_note_is_of(&note, "stapsdt") &&
+		    read_note(e, note.desc, &site))
 			vec_push(&sites, site);
-		at = desc_at + (((size_t)note.n_descsz + 3) & ~(size_t)3);
-		if (at > notes.size)
-			break;
 	}
 	*out = sites.data;
 	return sites.len;
