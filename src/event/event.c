@@ -244,6 +244,12 @@ static int decode_call(struct event *ev, const char *bytes, size_t size)
 	return nr == rec.nr_terms && at == rec.text_size ? 0 : -EINVAL;
 }
 
+bool event_is_meta(const struct event *ev, const char *key)
+{
+	return ev->type == REC_META && ev->u.meta.key_len == strlen(key) &&
+	       memcmp(ev->u.meta.key, key, ev->u.meta.key_len) == 0;
+}
+
 bool event_call_term(const struct event *ev, uint32_t *at, const char **text, uint32_t *len)
 {
 	uint32_t size = ev->u.call.terms_size;

@@ -104,6 +104,9 @@ struct event {
  */
 int event_decode(struct event *ev, const void *bytes, size_t size);
 
+/* Is it a fact about the recording, under this key? */
+bool event_is_meta(const struct event *ev, const char *key);
+
 /* The text of a call's next term: `at` begins with 0.  False if that was the last. */
 bool event_call_term(const struct event *ev, uint32_t *at, const char **text, uint32_t *len);
 

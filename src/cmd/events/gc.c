@@ -154,12 +154,6 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 	return 0;
 }
 
-static bool is_meta(const struct event *ev, const char *key)
-{
-	return ev->type == REC_META && ev->u.meta.key_len == strlen(key) &&
-	       memcmp(ev->u.meta.key, key, strlen(key)) == 0;
-}
-
 static void on_other(void *arg, const struct event *ev)
 {
 	struct gc *gc = arg;
@@ -168,7 +162,7 @@ static void on_other(void *arg, const struct event *ev)
 		sched_use_add(&gc->threads, ev);
 		sched_use_add(ev->u.scheduler.type == THREAD_NORMAL ? &gc->normal : &gc->dirty, ev);
 	}
-	gc->wide_watched |= is_meta(ev, NODE_WIDE_KEY);
+	gc->wide_watched |= event_is_meta(ev, NODE_WIDE_KEY);
 }
 
 static int on_begin(void *arg, struct error *err)

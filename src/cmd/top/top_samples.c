@@ -237,8 +237,7 @@ static void take_meta(struct top_frame *f, const struct event *ev)
 
 	number[0] = '\0';
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		if (strlen(texts[i].key) == ev->u.meta.key_len &&
-		    memcmp(texts[i].key, ev->u.meta.key, ev->u.meta.key_len) == 0)
+		if (event_is_meta(ev, texts[i].key))
 			take_text(texts[i].to, texts[i].size, value, len);
 	}
 	if (number[0])

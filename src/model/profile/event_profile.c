@@ -68,12 +68,6 @@ static void apply_sample(void *arg, const struct event *sample)
 	profile_apply(ep->profile, sample); /* counts what it refuses */
 }
 
-static bool is_meta(const struct event *ev, const char *key)
-{
-	return ev->u.meta.key_len == strlen(key) &&
-	       memcmp(ev->u.meta.key, key, ev->u.meta.key_len) == 0;
-}
-
 static void open_weights(struct event_profile *ep)
 {
 	if (ep->weights)
@@ -96,10 +90,10 @@ void event_profile_other(struct event_profile *ep, const struct event *ev)
 	switch (ev->type) {
 	case REC_META:
 		/* It is of the sum of the mode that was recorded. */
-		if (is_meta(ev, "margin_of_error") && ep->mode &&
+		if (event_is_meta(ev, "margin_of_error") && ep->mode &&
 		    strcmp(ep->mode->name, ep->stream->mode) != 0)
 			return;
-		if (is_meta(ev, "warnings")) {
+		if (event_is_meta(ev, "warnings")) {
 			strbuf_reset(&ep->warnings);
 			strbuf_add(&ep->warnings, ev->u.meta.value, ev->u.meta.value_len);
 		}

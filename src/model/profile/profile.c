@@ -102,6 +102,20 @@ bool profile_is_idle(const struct profile *p, uint32_t stack, uint8_t kind)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
+bool profile_entry_of(struct profile_entry *e, const struct names *names, const struct event *ev)
+{
+	*e = (struct profile_entry){
+		.stack = ev->u.sample.stack,
+		.process = ev->u.sample.process,
+		.thread = ev->u.sample.thread,
+		.kind = (uint8_t)ev->u.sample.kind,
+		.status = (uint8_t)ev->u.sample.status,
+		.count = ev->u.sample.weight,
+	};
+	return (!e->stack || names_stack(names, e->stack)) &&
+	       (!e->process || names_process(names, e->process)) && names_thread(names, e->thread);
+}
+
 static bool entry_equal(const void *ctx, uint32_t id, const void *key)
 {
 	const struct profile_entries *s = ctx;
@@ -184,9 +198,7 @@ void profile_add_overflow(struct profile *p, uint8_t kind, uint8_t status, uint6
 
 void profile_clear_samples(struct profile *p)
 {
-	p->entries.v.len = 0;
-	idmap_free(&p->entries.index);
-	p->entries.stack_frames = 0;
+	profile_entries_free(&p->entries);
 	memset(p->overflow, 0, sizeof(p->overflow));
 	memset(p->span, 0, sizeof(p->span));
 	p->samples = p->applied = 0;
@@ -201,18 +213,9 @@ void profile_use_names(struct profile *p, struct names *names)
 
 static int apply_sample(struct profile *p, const struct event *ev)
 {
-	struct profile_entry e = {
-		.stack = ev->u.sample.stack,
-		.process = ev->u.sample.process,
-		.thread = ev->u.sample.thread,
-		.kind = (uint8_t)ev->u.sample.kind,
-		.status = (uint8_t)ev->u.sample.status,
-		.count = ev->u.sample.weight,
-	};
+	struct profile_entry e;
 
-	if ((e.stack && !names_stack(p->names, e.stack)) ||
-	    (e.process && !names_process(p->names, e.process)) ||
-	    !names_thread(p->names, e.thread)) {
+	if (!profile_entry_of(&e, p->names, ev)) {
 		p->dropped_unknown += e.count;
 		return -EINVAL;
 	}
@@ -293,27 +296,9 @@ static int apply_other(struct profile *p, const struct event *ev)
 	case REC_END:
 		p->ended = true;
 		return 0;
-	case REC_SAMPLE:
-	case REC_RAW_SAMPLE:
-	case REC_RAW_PROCESS:
-	case REC_RAW_CODE:
-	case REC_RAW_CSTACK:
-	case REC_RAW_EVENT:
-	case REC_RAW_COVERAGE:
-	case REC_RAW_CALL:
-	case REC_CALL:
-	case REC_SCHEDULER:
-	case REC_EVENT:
-	case REC_COVERAGE:
-	case REC_STRING:
-	case REC_FUNCTION:
-	case REC_FRAME:
-	case REC_STACK:
-	case REC_PROCESS:
-	case REC_THREAD:
-		break;
+	default: /* defined above, of no profile, or of a later version */
+		return 0;
 	}
-	return 0; /* raw, or of a later version */
 }
 
 int profile_apply(struct profile *p, const struct event *ev)

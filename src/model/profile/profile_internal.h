@@ -23,6 +23,8 @@ struct profile_entries {
 	struct idmap index;
 	uint64_t stack_frames; /* of the stacks of all of them */
 };
+/* A sample; false: it refers to what was never defined. */
+bool profile_entry_of(struct profile_entry *e, const struct names *names, const struct event *ev);
 /* Adds e->count.  False: it would be one more than `max`, or too many frames, and is left out. */
 bool profile_entries_add(struct profile_entries *s, const struct names *names,
 			 const struct profile_entry *e, uint32_t max);

@@ -59,12 +59,6 @@ enum event_word event_stream_word(struct event_stream *s, uint32_t id)
 
 /* ---- facts about the recording --------------------------------------------------------------- */
 
-static bool is_key(const struct event *ev, const char *key)
-{
-	return ev->u.meta.key_len == strlen(key) &&
-	       memcmp(ev->u.meta.key, key, ev->u.meta.key_len) == 0;
-}
-
 static void keep_text(char *out, size_t size, const struct event *ev)
 {
 	size_t len = MIN(ev->u.meta.value_len, size - 1);
@@ -146,45 +140,45 @@ static void take_meta(struct event_stream *s, const struct event *ev)
 
 	keep_text(text, sizeof(text), ev);
 	number = strtoull(text, NULL, 10);
-	if (is_key(ev, "start_ns"))
+	if (event_is_meta(ev, "start_ns"))
 		s->start_ns = number;
-	else if (is_key(ev, "start_epoch_ns"))
+	else if (event_is_meta(ev, "start_epoch_ns"))
 		s->start_epoch_ns = number;
-	else if (is_key(ev, "duration_ns"))
+	else if (event_is_meta(ev, "duration_ns"))
 		s->duration_ns = number;
-	else if (is_key(ev, "watching_ns"))
+	else if (event_is_meta(ev, "watching_ns"))
 		s->watching_ns = number;
-	else if (is_key(ev, "watched"))
+	else if (event_is_meta(ev, "watched"))
 		s->watched = kinds_of(ev->u.meta.value, ev->u.meta.value_len);
-	else if (is_key(ev, "unprobed"))
+	else if (event_is_meta(ev, "unprobed"))
 		s->unprobed = kinds_of(ev->u.meta.value, ev->u.meta.value_len);
-	else if (is_key(ev, "schedulers_busy"))
+	else if (event_is_meta(ev, "schedulers_busy"))
 		take_schedulers(s, ev->u.meta.value, ev->u.meta.value_len);
-	else if (is_key(ev, "os_pid"))
+	else if (event_is_meta(ev, "os_pid"))
 		s->os_pid = (int)MIN(number, INT32_MAX);
-	else if (is_key(ev, "schedulers"))
+	else if (event_is_meta(ev, "schedulers"))
 		s->schedulers = (unsigned int)MIN(number, UINT16_MAX);
-	else if (is_key(ev, "call_hit_ns"))
+	else if (event_is_meta(ev, "call_hit_ns"))
 		s->calls.hit_ns[0] = (unsigned int)MIN(number, UINT32_MAX);
-	else if (is_key(ev, "c_call_hit_ns"))
+	else if (event_is_meta(ev, "c_call_hit_ns"))
 		s->calls.hit_ns[1] = (unsigned int)MIN(number, UINT32_MAX);
-	else if (is_key(ev, EVENT_STREAM_LIMITED_KEY))
+	else if (event_is_meta(ev, EVENT_STREAM_LIMITED_KEY))
 		take_limited(&s->calls.limited, text);
-	else if (is_key(ev, EVENT_STREAM_LIMITED_OLD_KEY))
+	else if (event_is_meta(ev, EVENT_STREAM_LIMITED_OLD_KEY))
 		take_limited_old(&s->calls.limited, text);
-	else if (is_key(ev, "node"))
+	else if (event_is_meta(ev, "node"))
 		keep_text(s->node, sizeof(s->node), ev);
-	else if (is_key(ev, "otp"))
+	else if (event_is_meta(ev, "otp"))
 		keep_text(s->otp, sizeof(s->otp), ev);
-	else if (is_key(ev, "erts"))
+	else if (event_is_meta(ev, "erts"))
 		keep_text(s->erts, sizeof(s->erts), ev);
-	else if (is_key(ev, "flavor"))
+	else if (event_is_meta(ev, "flavor"))
 		keep_text(s->flavor, sizeof(s->flavor), ev);
-	else if (is_key(ev, "untested"))
+	else if (event_is_meta(ev, "untested"))
 		keep_text(s->untested, sizeof(s->untested), ev);
-	else if (is_key(ev, "mode"))
+	else if (event_is_meta(ev, "mode"))
 		keep_text(s->mode, sizeof(s->mode), ev);
-	else if (is_key(ev, "weight"))
+	else if (event_is_meta(ev, "weight"))
 		keep_text(s->weight, sizeof(s->weight), ev);
 }
 

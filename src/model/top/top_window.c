@@ -139,17 +139,9 @@ static void note_scheduler(struct top_window *w, uint32_t thread)
 static int apply_sample(struct top_window *w, const struct event *ev)
 {
 	struct interval *v = &w->current;
-	struct profile_entry e = {
-		.stack = ev->u.sample.stack,
-		.process = ev->u.sample.process,
-		.thread = ev->u.sample.thread,
-		.kind = (uint8_t)ev->u.sample.kind,
-		.status = (uint8_t)ev->u.sample.status,
-		.count = ev->u.sample.weight,
-	};
+	struct profile_entry e;
 
-	if ((e.stack && !names_stack(w->names, e.stack)) ||
-	    (e.process && !names_process(w->names, e.process)) || !names_thread(w->names, e.thread))
+	if (!profile_entry_of(&e, w->names, ev))
 		return -EINVAL;
 	if (profile_is_idle(w->sum, e.stack, e.kind))
 		return TOP_WINDOW_IDLE;
@@ -168,12 +160,10 @@ static int apply_sample(struct top_window *w, const struct event *ev)
 
 static void take_freq(struct top_window *w, const struct event *ev)
 {
-	static const char key[] = "freq";
 	char text[16] = "";
 	unsigned long freq;
 
-	if (w->freq_is_given || ev->u.meta.key_len != strlen(key) ||
-	    memcmp(ev->u.meta.key, key, strlen(key)) != 0 || ev->u.meta.value_len >= sizeof(text))
+	if (w->freq_is_given || !event_is_meta(ev, "freq") || ev->u.meta.value_len >= sizeof(text))
 		return;
 	memcpy(text, ev->u.meta.value, ev->u.meta.value_len);
 	freq = strtoul(text, NULL, 10);
