@@ -50,13 +50,16 @@ static void add_harmless(struct strbuf *out, const char *text)
 	}
 }
 
-void log_vprint(enum log_level level, const char *fmt, va_list ap)
+void log_print(enum log_level level, const char *fmt, ...)
 {
 	struct strbuf text = STRBUF_INIT, line = STRBUF_INIT;
+	va_list ap;
 
 	if ((int)level > current_level)
 		return;
+	va_start(ap, fmt);
 	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
 	add_harmless(&line, text.buf);
 	if (thread_taker) {
 		thread_taker(thread_taker_arg, line.buf);
@@ -68,15 +71,6 @@ void log_vprint(enum log_level level, const char *fmt, va_list ap)
 	}
 	strbuf_free(&line);
 	strbuf_free(&text);
-}
-
-void log_print(enum log_level level, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	log_vprint(level, fmt, ap);
-	va_end(ap);
 }
 
 void log_progress(const char *fmt, ...)

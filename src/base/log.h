@@ -20,7 +20,6 @@ enum log_level {
 void log_set_level(int level);
 int log_level(void);
 void log_print(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void log_vprint(enum log_level level, const char *fmt, va_list ap);
 
 /* Where lines go instead, without newline, while standard error is a screen that is drawn on;
  * NULL = standard error again. */

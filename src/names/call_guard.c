@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/distance.h"
 #include "names/call_parse.h"
 
 /* The first row of each operator is Erlang's. */
@@ -76,32 +77,6 @@ const char *guard_function_name(enum guard_function f)
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-#define NAME_MAX_LEN 24
-
-/* How many characters are to be changed, put in, taken out or swapped with the next. */
-static unsigned int distance(const char *a, const char *b)
-{
-	size_t nr_a = strlen(a), nr_b = strlen(b);
-	unsigned int d[NAME_MAX_LEN + 1][NAME_MAX_LEN + 1];
-
-	if (nr_a > NAME_MAX_LEN || nr_b > NAME_MAX_LEN)
-		return NAME_MAX_LEN;
-	for (size_t i = 0; i <= nr_a; i++) {
-		for (size_t j = 0; j <= nr_b; j++) {
-			if (i == 0 || j == 0) {
-				d[i][j] = (unsigned int)(i + j);
-				continue;
-			}
-			d[i][j] = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-			d[i][j] = MIN(d[i][j], d[i - 1][j] + 1);
-			d[i][j] = MIN(d[i][j], d[i][j - 1] + 1);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				d[i][j] = MIN(d[i][j], d[i - 2][j - 2] + 1);
-		}
-	}
-	return d[nr_a][nr_b];
-}
-
 /* All that guards of this language may call, and in Elixir more; NULL behind the last. */
 static const char *function_name(const struct call_parser *p, size_t i)
 {
@@ -113,11 +88,11 @@ static const char *function_name(const struct call_parser *p, size_t i)
 /* Half of a name must be right: at most three letters are wrong. */
 static const char *nearest(const struct call_parser *p, const char *name)
 {
-	unsigned int least = MIN((unsigned int)strlen(name) / 3 + 1, 3u) + 1;
+	size_t least = MIN(strlen(name) / 3 + 1, (size_t)3) + 1;
 	const char *found = NULL, *one;
 
 	for (size_t i = 0; (one = function_name(p, i)); i++) {
-		unsigned int d = distance(name, one);
+		size_t d = word_distance(name, one);
 
 		if (d < least && (!p->elixir || call_is_kernel(one))) {
 			least = d;

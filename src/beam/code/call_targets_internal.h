@@ -38,18 +38,6 @@ bool export_addresses_has(const struct export_addresses *e, raddr entry);
 int exports_find(struct beam_node *n, const struct call_target *const *targets, size_t nr,
 		 raddr *out);
 
-/* Up to three words that are like another, the likest first. */
-#define NEAR_MAX 3
-struct near_words {
-	const char *word;
-	struct {
-		char text[256];
-		size_t distance;
-	} found[NEAR_MAX];
-	unsigned int nr;
-};
-void near_offer(struct near_words *near, const char *candidate);
-
 /* Fills err: what there is none of, and what there is; -ENOENT. */
 int call_targets_no_module(struct beam_node *n, const struct modules *modules, const char *module,
 			   struct error *err);

@@ -12,6 +12,17 @@
 
 #define ELIXIR "Elixir."
 
+/* Up to three words that are like another, the likest first. */
+#define NEAR_MAX 3
+struct near_words {
+	const char *word;
+	struct {
+		char text[256];
+		size_t distance;
+	} found[NEAR_MAX];
+	unsigned int nr;
+};
+
 static const char *without_elixir(const char *text)
 {
 	return strncmp(text, ELIXIR, strlen(ELIXIR)) == 0 ? text + strlen(ELIXIR) : text;
@@ -45,7 +56,7 @@ static size_t farthest(const char *word)
 	return 2 * MAX(strlen(without_elixir(word)) / 3, (size_t)1) + 1;
 }
 
-void near_offer(struct near_words *near, const char *candidate)
+static void near_offer(struct near_words *near, const char *candidate)
 {
 	size_t distance = distance_of(near->word, candidate);
 	unsigned int at = near->nr;
