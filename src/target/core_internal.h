@@ -51,9 +51,7 @@ struct elf_prstatus;
 /* A thread by its note, whose registers are the processor's. */
 struct core_thread core_thread_of(const struct elf_prstatus *s);
 
-/* The segment or mapping that holds addr; NULL if none.  *next: start of the first one above addr
- * (UINT64_MAX = none). */
-const struct core_segment *core_segment_at(const struct core_file *c, raddr addr, raddr *next);
+/* The mapping that holds addr; NULL if none. */
 const struct core_mapping *core_mapping_at(const struct core_file *c, raddr addr);
 
 /* Only what stands in the core itself, never a mapped file: 0 or -EFAULT. */

@@ -264,22 +264,6 @@ const struct elf_section *elf_file_section(const struct elf_file *e, const char 
 	return NULL;
 }
 
-size_t elf_count_up_to(const void *items, size_t nr, uint64_t addr,
-		       uint64_t (*start)(const void *items, size_t i))
-{
-	size_t low = 0, high = nr;
-
-	while (low < high) { /* ends with low = first that starts above addr */
-		size_t mid = low + (high - low) / 2;
-
-		if (start(items, mid) <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 int elf_file_read(const struct elf_file *e, uint64_t addr, void *buf, size_t size)
 {
 	for (size_t i = 0; i < e->nr_loads; i++) {

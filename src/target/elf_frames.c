@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "target/elf_internal.h"
 
@@ -288,11 +289,6 @@ static void build_frames(const struct elf_file *e)
 	}
 }
 
-static uint64_t frame_start(const void *items, size_t i)
-{
-	return ((const struct elf_frames *)items)->data[i].start;
-}
-
 bool elf_file_function_at(const struct elf_file *e, uint64_t addr, uint64_t *start, uint64_t *end)
 {
 	struct elf_frames *f = e->frames;
@@ -300,7 +296,7 @@ bool elf_file_function_at(const struct elf_file *e, uint64_t addr, uint64_t *sta
 
 	if (!f->built)
 		build_frames(e);
-	nr = elf_count_up_to(f, f->len, addr, frame_start);
+	nr = COUNT_UP_TO(f->len, i, f->data[i].start, addr);
 	if (nr == 0 || f->data[nr - 1].end <= addr)
 		return false;
 	*start = f->data[nr - 1].start;

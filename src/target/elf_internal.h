@@ -70,10 +70,6 @@ bool elf_note_is_of(const struct elf_note *note, const char *owner);
 /* NT_GNU_BUILD_ID as hex digits; false and nothing written: there is none. */
 bool elf_notes_build_id(struct elf_bytes notes, char out[2 * ELF_BUILD_ID_MAX + 1]);
 
-/* How many of `nr` items, sorted by their start, do not start above addr. */
-size_t elf_count_up_to(const void *items, size_t nr, uint64_t addr,
-		       uint64_t (*start)(const void *items, size_t i));
-
 struct elf_symbols *elf_symbols_new(const struct elf_file *e);
 void elf_symbols_free(struct elf_symbols *s);
 struct elf_frames *elf_frames_new(void);

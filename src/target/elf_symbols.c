@@ -8,6 +8,7 @@
 
 #include <uthash.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "target/elf_internal.h"
 
@@ -237,13 +238,6 @@ static void build_index(struct elf_symbols *s)
 	s->nr_by_addr = index.len;
 }
 
-static uint64_t symbol_start(const void *items, size_t i)
-{
-	const struct elf_symbols *s = items;
-
-	return table_symbol(indexed_table(s), s->by_addr[i]).st_value;
-}
-
 bool elf_file_symbol_at(const struct elf_file *e, uint64_t addr, struct elf_symbol *out)
 {
 	struct elf_symbols *s = e->symbols;
@@ -252,7 +246,7 @@ bool elf_file_symbol_at(const struct elf_file *e, uint64_t addr, struct elf_symb
 
 	if (!s->indexed)
 		build_index(s);
-	nr = elf_count_up_to(s, s->nr_by_addr, addr, symbol_start);
+	nr = COUNT_UP_TO(s->nr_by_addr, i, table_symbol(t, s->by_addr[i]).st_value, addr);
 	for (size_t tries = 0; nr > 0 && tries < MAX_NESTED; tries++) {
 		Elf64_Sym sym = table_symbol(t, s->by_addr[--nr]);
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/search.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -238,21 +239,13 @@ void kallsyms_close(struct kallsyms *k)
 
 const char *kallsyms_find(const struct kallsyms *k, uint64_t addr)
 {
-	size_t low = 0, high = k->entries.len;
+	size_t nr = COUNT_UP_TO(k->entries.len, i, k->entries.data[i].addr, addr);
 	const struct entry *e;
 
-	while (low < high) { /* ends with low = first entry above addr */
-		size_t mid = low + (high - low) / 2;
-
-		if (k->entries.data[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == 0)
+	if (nr == 0)
 		return NULL;
-	e = &k->entries.data[low - 1];
-	if (e->name == NO_NAME || (low == k->entries.len && addr - e->addr >= LAST_FUNCTION_MAX))
+	e = &k->entries.data[nr - 1];
+	if (e->name == NO_NAME || (nr == k->entries.len && addr - e->addr >= LAST_FUNCTION_MAX))
 		return NULL;
 	return k->names.buf + e->name;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/search.h"
 #include "base/xalloc.h"
 #include "target/core_internal.h"
 
@@ -21,40 +22,25 @@ struct mem_core {
 	struct core_file *core;
 };
 
-const struct core_segment *core_segment_at(const struct core_file *c, raddr addr, raddr *next)
+/* The segment that holds addr; NULL if none.  *next: start of the first one above addr (UINT64_MAX
+ * = none). */
+static const struct core_segment *segment_at(const struct core_file *c, raddr addr, raddr *next)
 {
-	size_t low = 0, high = c->segments.len;
+	size_t at = COUNT_UP_TO(c->segments.len, i, c->segments.data[i].end, addr);
 
-	while (low < high) { /* ends with low = first segment that ends above addr */
-		size_t mid = low + (high - low) / 2;
-
-		if (c->segments.data[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low < c->segments.len && c->segments.data[low].start <= addr)
-		return &c->segments.data[low];
+	if (at < c->segments.len && c->segments.data[at].start <= addr)
+		return &c->segments.data[at];
 	if (next)
-		*next = low < c->segments.len ? c->segments.data[low].start : UINT64_MAX;
+		*next = at < c->segments.len ? c->segments.data[at].start : UINT64_MAX;
 	return NULL;
 }
 
 const struct core_mapping *core_mapping_at(const struct core_file *c, raddr addr)
 {
-	size_t low = 0, high = c->mappings.len;
+	size_t at = COUNT_UP_TO(c->mappings.len, i, c->mappings.data[i].end, addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->mappings.data[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low < c->mappings.len && c->mappings.data[low].start <= addr)
-		return &c->mappings.data[low];
-	return NULL;
+	return at < c->mappings.len && c->mappings.data[at].start <= addr ? &c->mappings.data[at]
+									  : NULL;
 }
 
 static int read_segment(const struct core_file *c, const struct core_segment *s, uint64_t skip,
@@ -78,7 +64,7 @@ static int read_segment(const struct core_file *c, const struct core_segment *s,
 int core_file_read_own(const struct core_file *c, raddr addr, void *buf, size_t size)
 {
 	while (size > 0) {
-		const struct core_segment *s = core_segment_at(c, addr, NULL);
+		const struct core_segment *s = segment_at(c, addr, NULL);
 		uint64_t skip = s ? addr - s->start : 0;
 		size_t part;
 		int rc;
@@ -116,7 +102,7 @@ static int core_read(struct mem *m, raddr addr, void *buf, size_t size)
 		return -EFAULT;
 	while (size > 0) {
 		raddr next;
-		const struct core_segment *s = core_segment_at(c, addr, &next);
+		const struct core_segment *s = segment_at(c, addr, &next);
 		uint64_t skip = s ? addr - s->start : 0;
 		size_t part;
 		int rc;

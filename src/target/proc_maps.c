@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "target/proc_internal.h"
 
@@ -143,15 +144,7 @@ void proc_maps_free(struct proc_maps *maps)
 
 const struct proc_map *proc_maps_find(const struct proc_maps *maps, raddr addr)
 {
-	size_t low = 0, high = maps->len;
+	size_t at = COUNT_UP_TO(maps->len, i, maps->data[i].end, addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (maps->data[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < maps->len && maps->data[low].start <= addr ? &maps->data[low] : NULL;
+	return at < maps->len && maps->data[at].start <= addr ? &maps->data[at] : NULL;
 }

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "base/search.h"
 #include "base/xalloc.h"
 #include "beam/code/call_targets.h"
 #include "beam/term/atoms.h"
@@ -138,19 +139,11 @@ void code_lines_free(struct code_lines *l)
 const struct code_line *code_lines_at(const struct code_lines *l, uint32_t function,
 				      uint32_t offset)
 {
-	size_t lo = 0, hi = l->nr;
+	size_t nr = COUNT_UP_TO(l->nr, i, l->at[i].start, offset);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (l->at[mid].start <= offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	/* The line of a function's head stands before its code. */
-	if (lo == 0 || !l->at[lo - 1].line ||
-	    l->at[lo - 1].start + BEAM_CODE_INFO_SIZE + BEAM_CALL_PROLOGUE < function)
+	if (nr == 0 || !l->at[nr - 1].line ||
+	    l->at[nr - 1].start + BEAM_CODE_INFO_SIZE + BEAM_CALL_PROLOGUE < function)
 		return NULL;
-	return &l->at[lo - 1];
+	return &l->at[nr - 1];
 }

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "beam/code/code_lines.h"
 #include "beam/code/interpreted.h"
@@ -162,17 +163,7 @@ static void index_ranges(struct module *m)
 /* Index of the first module that ends above addr. */
 static size_t lower(const struct jit_code *j, raddr addr)
 {
-	size_t lo = 0, hi = j->modules.len;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (j->modules.data[mid]->end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return COUNT_UP_TO(j->modules.len, i, j->modules.data[i]->end, addr);
 }
 
 static void remove_at(struct jit_code *j, size_t i, size_t nr)
@@ -537,9 +528,9 @@ static void describe(const struct module *m, uint32_t at, struct jit_function *o
 
 bool jit_find(const struct jit_code *j, raddr addr, struct jit_function *out)
 {
-	size_t i = lower(j, addr), lo = 0, hi;
+	size_t i = lower(j, addr), nr;
 	struct module *m;
-	uint32_t offset;
+	uint32_t offset, range;
 
 	if (i >= j->modules.len || addr < j->modules.data[i]->start)
 		return false;
@@ -547,21 +538,15 @@ bool jit_find(const struct jit_code *j, raddr addr, struct jit_function *out)
 	offset = (uint32_t)(addr - m->start);
 	if (!m->ranges)
 		index_ranges(m);
-	hi = m->nr_ranges;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (bytes_u32(m->bytes, m->ranges[mid]) <= offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == 0 || bytes_u32(m->bytes, m->ranges[lo - 1] + 4) <= offset)
+	nr = COUNT_UP_TO(m->nr_ranges, k, bytes_u32(m->bytes, m->ranges[k]), offset);
+	if (nr == 0)
 		return false;
-	describe(m, m->ranges[lo - 1], out);
-	if (out->fragment ||
-	    !find_header_line(j, m, bytes_u32(m->bytes, m->ranges[lo - 1]), offset, out))
-		find_line(m, m->ranges[lo - 1], offset, out);
+	range = m->ranges[nr - 1];
+	if (bytes_u32(m->bytes, range + 4) <= offset)
+		return false;
+	describe(m, range, out);
+	if (out->fragment || !find_header_line(j, m, bytes_u32(m->bytes, range), offset, out))
+		find_line(m, range, offset, out);
 	return true;
 }
 
