@@ -44,14 +44,10 @@ uint16_t epmd_port_parse(const char *environment, size_t size)
 
 uint16_t epmd_port(int os_pid)
 {
-	uint16_t port = EPMD_DEFAULT_PORT;
-	char path[64], *text;
 	size_t size;
+	char *text = proc_read_file(ENVIRON_MAX_SIZE, &size, "/proc/%d/environ", os_pid);
+	uint16_t port = text ? epmd_port_parse(text, size) : EPMD_DEFAULT_PORT;
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", os_pid);
-	text = proc_read_file(path, ENVIRON_MAX_SIZE, &size);
-	if (text)
-		port = epmd_port_parse(text, size);
 	free(text);
 	return port;
 }

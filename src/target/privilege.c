@@ -33,7 +33,7 @@ static bool effective(int capability)
 /* Capabilities count only there. */
 static bool in_initial_user_namespace(void)
 {
-	char *text = proc_read_file("/proc/self/uid_map", 4096, NULL);
+	char *text = proc_read_file(4096, NULL, "/proc/self/uid_map");
 	unsigned int inside, outside, nr;
 	bool initial = !text || (sscanf(text, "%u %u %u", &inside, &outside, &nr) == 3 &&
 				 inside == 0 && outside == 0 && nr == UINT32_MAX);
@@ -54,7 +54,7 @@ bool privilege_has(int capability)
 
 const char *privilege_filter_fix(int code)
 {
-	char *text = code == -ENOSYS ? proc_read_file("/proc/self/status", 8192, NULL) : NULL;
+	char *text = code == -ENOSYS ? proc_read_file(8192, NULL, "/proc/self/status") : NULL;
 	bool filtered = text && strstr(text, "\nSeccomp:\t2");
 
 	free(text);
@@ -66,7 +66,7 @@ const char *privilege_filter_fix(int code)
 /* `without`: if there is no such file. */
 static int small_number(const char *path, int without)
 {
-	char *text = proc_read_file(path, 64, NULL);
+	char *text = proc_read_file(64, NULL, "%s", path);
 	int number = text ? atoi(text) : without;
 
 	free(text);
@@ -117,7 +117,7 @@ static bool has_uprobe_multi(void)
 {
 	static const char word[] = "BPF_TRACE_UPROBE_MULTI";
 	size_t len;
-	char *types = proc_read_file("/sys/kernel/btf/vmlinux", BTF_MAX_SIZE, &len);
+	char *types = proc_read_file(BTF_MAX_SIZE, &len, "/sys/kernel/btf/vmlinux");
 	bool has = !types || memmem(types, len, word, sizeof(word));
 
 	free(types);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,13 +31,18 @@
 #define STATUS_MAX_SIZE 65536
 #define MAX_TASKS	(1 << 22) /* the kernel's own limit of pids (PID_MAX_LIMIT) */
 
-char *proc_read_file(const char *path, size_t max, size_t *len)
+char *proc_read_file(size_t max, size_t *len, const char *path, ...)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
+	char name[PATH_MAX + 256], *buf;
 	size_t used = 0, alloc = 4096;
+	int fd, saved;
+	va_list ap;
 	ssize_t n;
-	char *buf;
 
+	va_start(ap, path);
+	vsnprintf(name, sizeof(name), path, ap);
+	va_end(ap);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
 	buf = xmalloc(alloc);
@@ -117,25 +123,12 @@ ssize_t proc_list(int **out, struct error *err)
 	return (ssize_t)nr;
 }
 
-/* The kernel's name of a thread, "" if the thread is gone. */
-static void read_thread_name(int os_pid, int os_tid, char *buf, size_t size)
+void proc_thread_name(int os_pid, int os_tid, char *buf, size_t size)
 {
-	char path[64], text[80];
-	ssize_t n = -1;
-	int fd;
+	char *text = proc_read_file(64, NULL, "/proc/%d/task/%d/comm", os_pid, os_tid);
 
-	buf[0] = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", os_pid, os_tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	snprintf(buf, size, "%.*s", (int)size - 1, text);
+	snprintf(buf, size, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
+	free(text);
 }
 
 ssize_t proc_threads_read(struct proc_thread **out, int os_pid, struct error *err)
@@ -152,7 +145,7 @@ ssize_t proc_threads_read(struct proc_thread **out, int os_pid, struct error *er
 	threads = xcalloc(nr, sizeof(*threads));
 	for (size_t i = 0; i < nr; i++) {
 		threads[i].os_tid = ids[i];
-		read_thread_name(os_pid, ids[i], threads[i].name, sizeof(threads[i].name));
+		proc_thread_name(os_pid, ids[i], threads[i].name, sizeof(threads[i].name));
 	}
 	free(ids);
 	*out = threads;
@@ -195,11 +188,9 @@ int proc_stat_parse(struct proc_stat *out, const char *text)
 /* `what` is the path below /proc/PID. */
 static int read_stat(struct proc_stat *out, int os_pid, const char *what, struct error *err)
 {
-	char path[96], *text;
+	char *text = proc_read_file(STAT_MAX_SIZE, NULL, "/proc/%d/%s", os_pid, what);
 	int code;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", os_pid, what);
-	text = proc_read_file(path, STAT_MAX_SIZE, NULL);
 	if (!text)
 		return proc_error(err, os_pid, what, -errno);
 	code = proc_stat_parse(out, text);

@@ -96,7 +96,12 @@ void proc_container(struct proc_container *out, int os_pid);
 /* True if this program runs in the initial PID namespace (BPF sees the kernel's own numbers). */
 bool proc_in_initial_pid_namespace(void);
 
-/* Whole text file, NUL terminated, at most `max` bytes; malloc'ed; NULL with errno set. */
-char *proc_read_file(const char *path, size_t max, size_t *len);
+/* Whole text file, NUL terminated, at most `max` bytes; malloc'ed; NULL with errno set.  `len` may
+ * be NULL. */
+char *proc_read_file(size_t max, size_t *len, const char *path, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The kernel's name of a thread, "" if the thread is gone. */
+void proc_thread_name(int os_pid, int os_tid, char *buf, size_t size);
 
 #endif

@@ -221,13 +221,10 @@ static const struct {
 
 static json_t *read_json(const char *root, const char *dir, const char *id, const char *file)
 {
-	char path[512], *text;
-	json_t *json;
 	size_t len;
+	char *text = proc_read_file(JSON_MAX_SIZE, &len, "%s%s%s%s", root, dir, id, file);
+	json_t *json = text ? json_loadb(text, len, 0, NULL) : NULL;
 
-	snprintf(path, sizeof(path), "%s%s%s%s", root, dir, id, file);
-	text = proc_read_file(path, JSON_MAX_SIZE, &len);
-	json = text ? json_loadb(text, len, 0, NULL) : NULL;
 	free(text);
 	return json;
 }
@@ -279,10 +276,8 @@ void proc_container_find_name(struct proc_container *c, const char *root)
 
 void proc_container(struct proc_container *out, int os_pid)
 {
-	char path[64], *text;
+	char *text = proc_read_file(CGROUP_MAX_SIZE, NULL, "/proc/%d/cgroup", os_pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", os_pid);
-	text = proc_read_file(path, CGROUP_MAX_SIZE, NULL);
 	proc_container_parse(out, text ? text : "");
 	free(text);
 	proc_container_find_name(out, "");

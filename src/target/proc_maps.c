@@ -118,13 +118,11 @@ int proc_maps_parse(struct proc_maps *out, const char *text, size_t len)
 
 int proc_maps_read(struct proc_maps *out, int os_pid, struct error *err)
 {
-	char path[64], *text;
 	size_t len;
+	char *text = proc_read_file(MAPS_MAX_SIZE, &len, "/proc/%d/maps", os_pid);
 	int code;
 
 	*out = (struct proc_maps){0};
-	snprintf(path, sizeof(path), "/proc/%d/maps", os_pid);
-	text = proc_read_file(path, MAPS_MAX_SIZE, &len);
 	if (!text)
 		return proc_error(err, os_pid, "maps", -errno);
 	code = proc_maps_parse(out, text, len);

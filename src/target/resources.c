@@ -75,12 +75,8 @@ bool resources_cgroup(const char *text, const char *controller, char *path, int 
 /* A file of a cgroup, as the host has it mounted; NULL = there is none. */
 static char *cgroup_file(const char *controller, const char *where, const char *name)
 {
-	char path[4352];
-	size_t len;
-
-	snprintf(path, sizeof(path), "/sys/fs/cgroup%s%s%s/%s", *controller ? "/" : "", controller,
-		 where, name);
-	return proc_read_file(path, FILE_MAX, &len);
+	return proc_read_file(FILE_MAX, NULL, "/sys/fs/cgroup%s%s%s/%s", *controller ? "/" : "",
+			      controller, where, name);
 }
 
 static void take_cpu(struct resources *out, const char *text)
@@ -120,11 +116,8 @@ static void read_cgroups(struct resources *out, const char *cgroups, const char 
 
 static void read_cgroup(struct resources *out, int os_pid)
 {
-	char path[64], *cgroups;
-	size_t len;
+	char *cgroups = proc_read_file(FILE_MAX, NULL, "/proc/%d/cgroup", os_pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", os_pid);
-	cgroups = proc_read_file(path, FILE_MAX, &len);
 	if (!cgroups)
 		return;
 	read_cgroups(out, cgroups, "cpu", "cpu.stat", "cpu.stat", take_cpu);
@@ -150,14 +143,10 @@ static uint64_t count_files(int os_pid)
 static uint64_t read_files_max(int os_pid)
 {
 	static const char name[] = "Max open files";
-	char path[64];
+	char *text = proc_read_file(FILE_MAX, NULL, "/proc/%d/limits", os_pid);
+	char *line = text ? strstr(text, name) : NULL;
 	uint64_t max = 0;
-	char *text, *line;
-	size_t len;
 
-	snprintf(path, sizeof(path), "/proc/%d/limits", os_pid);
-	text = proc_read_file(path, FILE_MAX, &len);
-	line = text ? strstr(text, name) : NULL;
 	if (line) {
 		line += sizeof(name) - 1;
 		line += strspn(line, " ");
@@ -172,12 +161,11 @@ void resources_read(struct resources *out, int os_pid)
 	struct error ignored;
 	struct proc_stat stat;
 	char *text;
-	size_t len;
 
 	*out = (struct resources){0};
 	if (proc_stat_read(&stat, os_pid, &ignored) == 0)
 		out->rss = stat.rss;
-	text = proc_read_file("/proc/meminfo", FILE_MAX, &len);
+	text = proc_read_file(FILE_MAX, NULL, "/proc/meminfo");
 	if (text && out->rss)
 		out->memory_max = out->rss + 1024 * resources_number(text, "MemAvailable", 0);
 	free(text);

@@ -227,11 +227,9 @@ int sockets_read(struct socket_table *out, int os_pid)
 
 	*out = (struct socket_table){0};
 	for (int i = 0; i < NR_SOCKET_PROTOCOLS; i++) {
-		char path[64];
-		char *text;
+		char *text = proc_read_file(TABLE_MAX_SIZE, NULL, "/proc/%d/net/%s", os_pid,
+					    protocols[i].file);
 
-		snprintf(path, sizeof(path), "/proc/%d/net/%s", os_pid, protocols[i].file);
-		text = proc_read_file(path, TABLE_MAX_SIZE, NULL);
 		if (!text) {
 			/* A kernel without IPv6 has no such files. */
 			if (errno != ENOENT)

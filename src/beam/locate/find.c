@@ -274,14 +274,10 @@ static void add_nodes_here(struct strbuf *out, const struct finder *f)
 static int process_of(int os_tid)
 {
 	static const char key[] = "\nTgid:";
-	char path[64], *text, *line;
-	int os_pid = 0;
+	char *text = proc_read_file(STATUS_MAX_SIZE, NULL, "/proc/%d/status", os_tid);
+	const char *line = text ? strstr(text, key) : NULL;
+	int os_pid = line ? atoi(line + strlen(key)) : 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", os_tid);
-	text = proc_read_file(path, STATUS_MAX_SIZE, NULL);
-	line = text ? strstr(text, key) : NULL;
-	if (line)
-		os_pid = atoi(line + strlen(key));
 	free(text);
 	return os_pid;
 }

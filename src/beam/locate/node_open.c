@@ -33,13 +33,11 @@
  * with CAP_SYS_PTRACE, the start of the code does.  0 if neither can be read. */
 static raddr entry_point(int os_pid)
 {
-	char path[64], *bytes;
+	size_t size;
+	char *bytes = proc_read_file(AUXV_MAX_SIZE, &size, "/proc/%d/auxv", os_pid);
 	struct proc_stat stat;
 	raddr entry = 0;
-	size_t size;
 
-	snprintf(path, sizeof(path), "/proc/%d/auxv", os_pid);
-	bytes = proc_read_file(path, AUXV_MAX_SIZE, &size);
 	for (size_t at = 0; bytes && at + 16 <= size; at += 16) {
 		uint64_t pair[2];
 

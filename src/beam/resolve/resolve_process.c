@@ -223,16 +223,9 @@ void resolve_process_record(struct resolver *base, struct names *names,
 
 static void thread_name(int os_pid, int os_tid, char *buf, size_t size)
 {
-	char path[64], *text;
-	size_t len;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", os_pid, os_tid);
-	text = proc_read_file(path, 64, &len);
-	snprintf(buf, size, "%s", text ? text : "");
-	buf[strcspn(buf, "\n")] = '\0';
+	proc_thread_name(os_pid, os_tid, buf, size);
 	if (!buf[0])
 		snprintf(buf, size, "thread %d", os_tid);
-	free(text);
 }
 
 const struct known_thread *thread_of_tid(struct beam_resolver *r, struct names *names, int os_tid,

@@ -45,7 +45,7 @@ static void set(struct doctor_row *row, enum doctor_state state, int blocks, con
 /* First line of a small file into row->seen; false if it cannot be read. */
 static bool see_file(struct doctor_row *row, const char *path)
 {
-	char *text = proc_read_file(path, SMALL_FILE, NULL);
+	char *text = proc_read_file(SMALL_FILE, NULL, "%s", path);
 
 	if (!text)
 		return false;

@@ -244,12 +244,10 @@ static void add_ability(struct doctor_rows *rows, const struct beam_node *node, 
 static bool has_no_core_limit(int os_pid)
 {
 	static const char name[] = "\nMax core file size";
-	char path[64], *text, *line;
+	char *text = proc_read_file(LIMITS_MAX_SIZE, NULL, "/proc/%d/limits", os_pid);
+	const char *line = text ? strstr(text, name) : NULL;
 	bool none;
 
-	snprintf(path, sizeof(path), "/proc/%d/limits", os_pid);
-	text = proc_read_file(path, LIMITS_MAX_SIZE, NULL);
-	line = text ? strstr(text, name) : NULL;
 	line = line ? line + sizeof(name) - 1 + strspn(line + sizeof(name) - 1, " ") : NULL;
 	none = line && line[0] == '0' && line[1] == ' '; /* the soft limit is the first number */
 	free(text);

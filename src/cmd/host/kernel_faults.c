@@ -41,7 +41,7 @@ static enum fault_state find_growing_maps(void)
 
 static enum fault_state find_panic_on_warn(void)
 {
-	char *text = proc_read_file("/proc/sys/kernel/panic_on_warn", 16, NULL);
+	char *text = proc_read_file(16, NULL, "/proc/sys/kernel/panic_on_warn");
 	bool set = text && atoi(text) != 0;
 
 	free(text);

@@ -115,13 +115,10 @@ enum return_trial return_trial(void)
 static bool filters_calls(int os_pid)
 {
 	static const char name[] = "\nSeccomp:\t";
-	char path[64], *text, *line;
-	bool filters;
+	char *text = proc_read_file(STATUS_MAX_SIZE, NULL, "/proc/%d/status", os_pid);
+	const char *line = text ? strstr(text, name) : NULL;
+	bool filters = line && line[sizeof(name) - 1] != '0';
 
-	snprintf(path, sizeof(path), "/proc/%d/status", os_pid);
-	text = proc_read_file(path, STATUS_MAX_SIZE, NULL);
-	line = text ? strstr(text, name) : NULL;
-	filters = line && line[sizeof(name) - 1] != '0';
 	free(text);
 	return filters;
 }

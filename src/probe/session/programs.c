@@ -131,7 +131,7 @@ const char *programs_fix(void)
 bool programs_locked_down(void)
 {
 	/* All modes, the active one in brackets. */
-	char *modes = proc_read_file("/sys/kernel/security/lockdown", LOCKDOWN_SIZE, NULL);
+	char *modes = proc_read_file(LOCKDOWN_SIZE, NULL, "/sys/kernel/security/lockdown");
 	bool locked = modes && strstr(modes, "[confidentiality]");
 
 	free(modes);

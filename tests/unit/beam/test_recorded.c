@@ -44,7 +44,7 @@ static void test_survey(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {
 		char *path = xasprintf("tests/data/images/node-otp%d.txt", releases[i]);
 		struct beam_node *n = recorded_open(releases[i]);
-		char *said = proc_read_file(path, MAX_FILE, NULL);
+		char *said = proc_read_file(MAX_FILE, NULL, "%s", path);
 		struct strbuf seen = STRBUF_INIT;
 		struct error err = {0};
 

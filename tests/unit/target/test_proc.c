@@ -472,28 +472,28 @@ static void whole_files(void **state)
 
 	UNUSED(state);
 	assert_true(fd >= 0);
-	assert_non_null(text = proc_read_file(path, 100, &len)); /* empty */
+	assert_non_null(text = proc_read_file(100, &len, "%s", path)); /* empty */
 	assert_int_equal(len, 0);
 	assert_string_equal(text, "");
 	free(text);
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(write(fd, "0123456789", 10), 10);
 	close(fd);
-	assert_non_null(text = proc_read_file(path, 10000, &len)); /* exactly at the limit */
+	assert_non_null(text = proc_read_file(10000, &len, "%s", path)); /* exactly at the limit */
 	assert_int_equal(len, 10000);
 	assert_int_equal(strlen(text), 10000);
 	free(text);
-	assert_non_null(text = proc_read_file(path, 1 << 20, NULL));
+	assert_non_null(text = proc_read_file(1 << 20, NULL, "%s", path));
 	assert_int_equal(strlen(text), 10000);
 	free(text);
-	assert_null(proc_read_file(path, 9999, NULL));
+	assert_null(proc_read_file(9999, NULL, "%s", path));
 	assert_int_equal(errno, EFBIG);
-	assert_null(proc_read_file(path, 0, NULL));
+	assert_null(proc_read_file(0, NULL, "%s", path));
 	assert_int_equal(errno, EFBIG);
 	unlink(path);
-	assert_null(proc_read_file(path, 10, NULL));
+	assert_null(proc_read_file(10, NULL, "%s", path));
 	assert_int_equal(errno, ENOENT);
-	assert_null(proc_read_file("/proc", 10, NULL));
+	assert_null(proc_read_file(10, NULL, "/proc"));
 	assert_int_equal(errno, EISDIR);
 }
 
