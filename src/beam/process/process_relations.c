@@ -1,35 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Links and monitors of processes, counted as process_info() counts them; see process_walk.h. */
 #include "beam/process/process_walk.h"
-
-/* ErtsMonLnkNode, erl_monitor_link.h: type and flags are two fields up to OTP 27, later one. */
-#define ML_TYPE_MASK	     0x1fu
-#define ML_FLAGS_SHIFT	     7u
-#define ML_FLG_TARGET	     (1u << 0)
-#define ML_FLG_EXTENDED	     (1u << 4)
-#define ML_FLG_SPAWN_PENDING (1u << 5)
-#define ML_PARENT_FLAGS	     7ull
-
-/* Types of monitors, the same file, OTP 25 to 29. */
-enum {
-	MON_PROC = 0,
-	MON_PORT = 1,
-	MON_TIME_OFFSET = 2,
-	MON_DIST_PROC = 3,
-	MON_DIST_PORT = 4,
-	MON_RESOURCE = 5,
-	MON_NODE = 6,
-	MON_NODES = 7,
-	MON_SUSPEND = 8,
-	MON_ALIAS = 9,
-};
+#include "beam/vm/links.h"
 
 /* ErtsMonitorData {origin, target, Eterm ref, u32 refc}, then what the kind of it takes. */
 #define MONITOR_REF(m)	   (2u * (m))
 #define MONITOR_REFC(m)	   (2u * (m) + 8)
 #define MONITOR_HEAP_WORDS 4u  /* ErtsMonitorDataHeap: an internal reference of the largest kind */
-#define MONITOR_SUSPEND	   16u /* ErtsMonitorSuspend: next, state */
-#define MONITOR_EXTENDED   24u /* ErtsMonitorDataExtended: u, uptr, dist; then a heap */
+#define SUSPEND_SIZE	   16u /* ErtsMonitorSuspend: next, state */
+#define EXTENDED_SIZE	   24u /* ErtsMonitorDataExtended: u, uptr, dist; then a heap */
 /* ErtsELink {ErtsLink proc, dist; u32 refc; three words; Eterm heap[1]}. */
 #define ELINK_REFC(l) (2u * (l))
 #define ELINK_HEAP(l) (2u * (l) + 32)
@@ -50,7 +29,7 @@ static void push_children(struct walk *w, const struct step *s, const uint8_t *n
 {
 	raddr l = bytes_u64(node, left), r = bytes_u64(node, right);
 
-	if ((bytes_u64(node, parent) & ~ML_PARENT_FLAGS) != s->from) {
+	if ((bytes_u64(node, parent) & ~LINK_PARENT_FLAGS) != s->from) {
 		walk_bad(w, s);
 		return;
 	}
@@ -58,18 +37,6 @@ static void push_children(struct walk *w, const struct step *s, const uint8_t *n
 		walk_push(w, s->kind, s->process, l, s->addr, 0);
 	if (r)
 		walk_push(w, s->kind, s->process, r, s->addr, 0);
-}
-
-static void type_and_flags(const uint8_t *node, int32_t type_at, int32_t flags_at, uint32_t *type,
-			   uint32_t *flags)
-{
-	if (type_at != LAYOUT_ABSENT) {
-		*type = bytes_u16(node, type_at);
-		*flags = bytes_u16(node, flags_at);
-		return;
-	}
-	*type = bytes_u32(node, flags_at) & ML_TYPE_MASK;
-	*flags = bytes_u32(node, flags_at) >> ML_FLAGS_SHIFT;
 }
 
 /* erts_link_size() of a link to another node: half of what both its ends share. */
@@ -91,10 +58,9 @@ void walk_take_link(struct walk *w, const struct step *s, const uint8_t *node)
 {
 	const struct beam_layout *l = w->r->l;
 	struct process_facts *p = &w->b->facts[s->process];
-	uint32_t type, flags;
+	struct link_kind kind = link_kind_of(node, l->link_type, l->link_flags);
 
-	type_and_flags(node, l->link_type, l->link_flags, &type, &flags);
-	if (flags & ML_FLG_EXTENDED) {
+	if (kind.flags & LINK_FLAG_EXTENDED) {
 		p->nr_links++;
 		p->memory += extended_link_bytes(w, s, bytes_u16(node, l->link_offset));
 	} else {
@@ -105,44 +71,43 @@ void walk_take_link(struct walk *w, const struct step *s, const uint8_t *node)
 }
 
 /* erts_monitor_size(), erl_monitor_link.c of OTP 25 to 29: `data` is an ErtsMonitorData. */
-static uint64_t monitor_bytes(const struct walk *w, const uint8_t *data, uint32_t type,
-			      uint32_t flags)
+static uint64_t monitor_bytes(const struct walk *w, const uint8_t *data, struct link_kind kind)
 {
 	const struct beam_layout *l = w->r->l;
 	uint32_t m = (uint32_t)l->monitor_size, refc = bytes_u32(data, (int32_t)MONITOR_REFC(m));
 	uint64_t size = PROCESS_MONITOR_DATA(m), words = 0;
 
-	if (type == MON_SUSPEND) {
-		size += MONITOR_SUSPEND;
-	} else if (type != MON_ALIAS && !(flags & ML_FLG_EXTENDED)) {
+	if (kind.type == MONITOR_SUSPEND) {
+		size += SUSPEND_SIZE;
+	} else if (kind.type != MONITOR_ALIAS && !(kind.flags & LINK_FLAG_EXTENDED)) {
 		size += 8 * MONITOR_HEAP_WORDS;
-	} else if (type != MON_ALIAS) {
-		if (type != MON_NODE && type != MON_NODES)
+	} else if (kind.type != MONITOR_ALIAS) {
+		if (kind.type != MONITOR_NODE && kind.type != MONITOR_NODES)
 			words = thing_words(w, bytes_u64(data, (int32_t)MONITOR_REF(m)));
-		if (type == MON_DIST_PROC || type == MON_DIST_PORT)
+		if (kind.type == MONITOR_DIST_PROC || kind.type == MONITOR_DIST_PORT)
 			words += thing_words(w, bytes_u64(data, l->monitor_item)) +
 				 thing_words(w, bytes_u64(data + m, l->monitor_item));
-		size += MONITOR_EXTENDED + 8 * words;
+		size += EXTENDED_SIZE + 8 * words;
 	}
 	return size / (refc == 2 ? 2 : 1);
 }
 
 /* collect_one_origin_monitor() and collect_one_target_monitor() of erl_bif_info.c. */
-static void count_monitor(struct process_facts *p, uint32_t type, uint32_t flags)
+static void count_monitor(struct process_facts *p, struct link_kind kind)
 {
-	bool target = flags & ML_FLG_TARGET;
+	bool target = kind.flags & LINK_FLAG_TARGET;
 
-	switch (type) {
-	case MON_PROC:
-	case MON_PORT:
-	case MON_DIST_PROC:
-	case MON_TIME_OFFSET:
+	switch (kind.type) {
+	case MONITOR_PROC:
+	case MONITOR_PORT:
+	case MONITOR_DIST_PROC:
+	case MONITOR_TIME_OFFSET:
 		if (!target)
-			p->nr_monitors += !(flags & ML_FLG_SPAWN_PENDING);
-		else if (type != MON_TIME_OFFSET)
+			p->nr_monitors += !(kind.flags & LINK_FLAG_SPAWN_PENDING);
+		else if (kind.type != MONITOR_TIME_OFFSET)
 			p->nr_monitored_by++;
 		break;
-	case MON_RESOURCE:
+	case MONITOR_RESOURCE:
 		p->nr_monitored_by += target;
 		break;
 	default:
@@ -157,17 +122,16 @@ void walk_take_monitor(struct walk *w, const struct step *s, const uint8_t *arou
 	const uint8_t *node = around + l->monitor_size;
 	struct process_facts *p = &w->b->facts[s->process];
 	uint16_t offset = bytes_u16(node, l->monitor_offset);
-	uint32_t type, flags;
+	struct link_kind kind = link_kind_of(node, l->monitor_type, l->monitor_flags);
 	raddr next;
 
-	type_and_flags(node, l->monitor_type, l->monitor_flags, &type, &flags);
-	if ((offset != 0 && offset != l->monitor_size) || type > MON_ALIAS) {
+	if ((offset != 0 && offset != l->monitor_size) || kind.type >= NR_MONITOR_TYPES) {
 		walk_bad(w, s);
 		return;
 	}
-	count_monitor(p, type, flags);
+	count_monitor(p, kind);
 	if (w->r->what & PROCESS_READ_MEMORY)
-		p->memory += monitor_bytes(w, node - offset, type, flags);
+		p->memory += monitor_bytes(w, node - offset, kind);
 	if (s->kind == STEP_MONITOR) {
 		push_children(w, s, node, l->monitor_parent, l->monitor_left, l->monitor_right);
 		return;

@@ -11,8 +11,6 @@
 
 /* ErtsMonLnkNode is the same struct for both; the layout has it twice. */
 #define MAX_NODE_SIZE 64
-/* Flags in the low bits of ErtsMonLnkTreeNode.parent (erl_monitor_link.c). */
-#define PARENT_FLAGS 7ull
 
 /* ErtsILink: an ErtsLink, then u64 unlinking.  ErtsELink: two ErtsLinks, refc, ohhp, dist, then
  * u64 unlinking (erl_monitor_link.h, OTP 25 to 29). */
@@ -32,10 +30,6 @@
  * ErtsMonLnkNode.flags and .type.  Up to OTP 27 two u16; 28 and 29 have one u32 with the type in
  * the low five bits, two bits of alias state, then the flags (ERTS_ML_F_BASE).
  */
-#define FLAG_TARGET	   (1u << 0)
-#define FLAG_NAME	   (1u << 3)
-#define FLAG_EXTENDED	   (1u << 4)
-#define FLAG_SPAWN_PENDING (1u << 5)
 #define PACKED_TYPE_MASK   0x1fu
 #define PACKED_FLAGS_SHIFT 7
 /* ERTS_ML_STATE_ALIAS_MASK of both: how an alias ends, 0 = none. */
@@ -51,8 +45,8 @@ struct node_layout {
 struct tree_node {
 	raddr addr;
 	uint64_t item, next;
-	uint32_t flags, type, offset;
-	bool alias;
+	uint32_t offset;
+	struct link_kind kind;
 };
 
 struct node_walk {
@@ -63,22 +57,30 @@ struct node_walk {
 	bool cut;
 };
 
+struct link_kind link_kind_of(const uint8_t *node, int32_t type_at, int32_t flags_at)
+{
+	struct link_kind k;
+	uint32_t packed;
+
+	if (type_at != LAYOUT_ABSENT) {
+		k.type = bytes_u16(node, type_at);
+		k.flags = bytes_u16(node, flags_at);
+		k.alias = (k.flags >> ALIAS_SHIFT & ALIAS_MASK) != 0;
+		return k;
+	}
+	packed = bytes_u32(node, flags_at);
+	k.type = packed & PACKED_TYPE_MASK;
+	k.flags = packed >> PACKED_FLAGS_SHIFT;
+	k.alias = (packed >> PACKED_ALIAS_SHIFT & ALIAS_MASK) != 0;
+	return k;
+}
+
 static void node_decode(const struct node_layout *l, const uint8_t *bytes, struct tree_node *t)
 {
 	t->item = bytes_u64(bytes, l->item);
 	t->next = bytes_u64(bytes, l->list_next);
 	t->offset = bytes_u16(bytes, l->offset);
-	if (l->type != LAYOUT_ABSENT) {
-		t->flags = bytes_u16(bytes, l->flags);
-		t->type = bytes_u16(bytes, l->type);
-		t->alias = (t->flags >> ALIAS_SHIFT & ALIAS_MASK) != 0;
-	} else {
-		uint32_t packed = bytes_u32(bytes, l->flags);
-
-		t->type = packed & PACKED_TYPE_MASK;
-		t->flags = packed >> PACKED_FLAGS_SHIFT;
-		t->alias = (packed >> PACKED_ALIAS_SHIFT & ALIAS_MASK) != 0;
-	}
+	t->kind = link_kind_of(bytes, l->type, l->flags);
 }
 
 static void take_node(void *arg, raddr addr, const uint8_t *bytes)
@@ -97,7 +99,7 @@ static void walk_tree(struct node_walk *w, raddr root)
 			      .parent = w->l.parent,
 			      .left = w->l.left,
 			      .right = w->l.right,
-			      .flags = PARENT_FLAGS,
+			      .flags = LINK_PARENT_FLAGS,
 			      .max = LINKS_MAX,
 			      .take = take_node,
 			      .arg = w};
@@ -153,7 +155,7 @@ void links_read(struct beam_node *n, raddr root, struct link_list *out)
 		raddr unlinking = t->addr + w.l.size;
 		uint64_t id = 0;
 
-		if (t->type == LINK_TYPE_DIST_PROC)
+		if (t->kind.type == LINK_TYPE_DIST_PROC)
 			unlinking = t->addr - t->offset + 2 * w.l.size + ELINK_UNLINKING;
 		if (mem_read_u64(n->mem, unlinking, &id) != 0)
 			w.unreadable++;
@@ -171,7 +173,8 @@ void links_read(struct beam_node *n, raddr root, struct link_list *out)
 static void read_monitor_data(struct node_walk *w, const struct tree_node *t,
 			      struct monitor_item *m)
 {
-	bool more = m->type == MONITOR_SUSPEND || (t->flags & (FLAG_NAME | FLAG_EXTENDED));
+	bool more = m->type == MONITOR_SUSPEND ||
+		    (t->kind.flags & (LINK_FLAG_NAME | LINK_FLAG_EXTENDED));
 	raddr data = t->addr - t->offset + 2 * w->l.size;
 	uint8_t bytes[DATA_SIZE] = {0};
 	uint64_t state, dist;
@@ -188,7 +191,7 @@ static void read_monitor_data(struct node_walk *w, const struct tree_node *t,
 		state = bytes_u64(bytes, DATA_SUSPEND_STATE);
 		m->suspended = state & ~SUSPEND_ACTIVE;
 		m->suspend_active = (state & SUSPEND_ACTIVE) != 0;
-	} else if (t->flags & FLAG_NAME) {
+	} else if (t->kind.flags & LINK_FLAG_NAME) {
 		m->name = bytes_u64(bytes, DATA_NAME);
 		dist = bytes_u64(bytes, DATA_DIST);
 		/* ErtsMonLnkDist begins with the node's name; no dist: this node. */
@@ -219,14 +222,14 @@ void monitors_read(struct beam_node *n, raddr tree, raddr list, struct monitor_l
 	for (size_t i = 0; i < w.nodes.len; i++) {
 		const struct tree_node *t = &w.nodes.data[i];
 		struct monitor_item m = {
-			.type = (enum monitor_type)t->type,
-			.target = (t->flags & FLAG_TARGET) != 0,
-			.pending = (t->flags & FLAG_SPAWN_PENDING) != 0,
+			.type = (enum monitor_type)t->kind.type,
+			.target = (t->kind.flags & LINK_FLAG_TARGET) != 0,
+			.pending = (t->kind.flags & LINK_FLAG_SPAWN_PENDING) != 0,
 			.item = t->item,
-			.alias = t->alias,
+			.alias = t->kind.alias,
 		};
 
-		if (t->type >= NR_MONITOR_TYPES) {
+		if (t->kind.type >= NR_MONITOR_TYPES) {
 			w.unreadable++;
 			continue;
 		}

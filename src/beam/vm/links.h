@@ -63,6 +63,19 @@ struct monitor_list {
 	bool cut;
 };
 
+/* Flags of an ErtsMonLnkNode, and those in the low bits of its ErtsMonLnkTreeNode.parent. */
+#define LINK_FLAG_TARGET	(1u << 0)
+#define LINK_FLAG_NAME		(1u << 3)
+#define LINK_FLAG_EXTENDED	(1u << 4)
+#define LINK_FLAG_SPAWN_PENDING (1u << 5)
+#define LINK_PARENT_FLAGS	7ull
+struct link_kind {
+	uint32_t type, flags;
+	bool alias; /* an alias ends with it */
+};
+/* The offsets are those of the layout for links, or for monitors. */
+struct link_kind link_kind_of(const uint8_t *node, int32_t type_at, int32_t flags_at);
+
 /* `links` is the address of the tree's root, as Process.common.u.alive.links has it; 0 = empty. */
 void links_read(struct beam_node *n, raddr root, struct link_list *out);
 /* Both the tree and the list (lt_monitors: those that are targets here). */
