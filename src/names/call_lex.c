@@ -122,7 +122,8 @@ int call_take(struct call_parser *p, const char *sign, const char *expected)
 
 /* ---- characters ----------------------------------------------------------------------------- */
 
-int call_hex_digit(char c)
+/* -1: none */
+static int hex_digit(char c)
 {
 	if (call_is_digit(c))
 		return c - '0';
@@ -131,18 +132,18 @@ int call_hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Behind \x: HH or {H...}. */
-static int hex_escape(struct call_parser *p, size_t at, uint32_t *c)
+int call_code_point(struct call_parser *p, size_t at, int fewest, int most, const char *expected,
+		    uint32_t *c)
 {
 	const char *s = p->text;
 	bool braces = s[p->at] == '{';
 	int nr = 0;
 
 	p->at += braces;
-	for (*c = 0; call_hex_digit(s[p->at]) >= 0 && nr < (braces ? 6 : 2); nr++)
-		*c = *c * 16 + (uint32_t)call_hex_digit(s[p->at++]);
-	if (nr == 0 || (braces ? s[p->at] != '}' : nr != 2))
-		return call_fail(p, at, "expected \\xHH or \\x{HHHH}");
+	for (*c = 0; hex_digit(s[p->at]) >= 0 && nr < (braces ? 6 : most); nr++)
+		*c = *c * 16 + (uint32_t)hex_digit(s[p->at++]);
+	if (nr < (braces ? 1 : fewest) || (braces && s[p->at] != '}'))
+		return call_fail(p, at, "expected %s", expected);
 	p->at += braces;
 	if (*c > 0x10ffff || (*c >= 0xd800 && *c <= 0xdfff))
 		return call_fail(p, at, "this is the number of no character");
@@ -161,7 +162,7 @@ static int escape(struct call_parser *p, uint32_t *c)
 		return call_fail(p, at, "expected a character behind \\");
 	if (*c == 'x') {
 		p->at++;
-		return hex_escape(p, at, c);
+		return call_code_point(p, at, 2, 2, "\\xHH or \\x{HHHH}", c);
 	}
 	if (*c >= '0' && *c <= '7') {
 		*c = 0;
@@ -235,7 +236,7 @@ static void digits(struct call_parser *p, unsigned int base)
 	strbuf_reset(&p->word);
 	for (;; p->at++) {
 		char c = s[p->at];
-		int d = call_hex_digit(c);
+		int d = hex_digit(c);
 
 		if (base > 16 && d < 0 && ((c >= 'g' && c <= 'z') || (c >= 'G' && c <= 'Z')))
 			d = (c | 0x20) - 'a' + 10;

@@ -34,24 +34,6 @@ static void add(struct call_parser *p, uint32_t c, bool bytes)
 		strbuf_addch(&p->word, '\0');
 }
 
-/* Digits behind \x and \u, at least and at most so many, or up to 6 in braces. */
-static int code_point(struct call_parser *p, size_t at, int fewest, int most, uint32_t *c)
-{
-	const char *s = p->text;
-	bool braces = s[p->at] == '{';
-	int nr = 0;
-
-	p->at += braces;
-	for (*c = 0; call_hex_digit(s[p->at]) >= 0 && nr < (braces ? 6 : most); nr++)
-		*c = *c * 16 + (uint32_t)call_hex_digit(s[p->at++]);
-	if (nr < (braces ? 1 : fewest) || (braces && s[p->at] != '}'))
-		return call_fail(p, at, "expected \\xHH, \\uHHHH or \\u{H...}");
-	p->at += braces;
-	if (*c > 0x10ffff || (*c >= 0xd800 && *c <= 0xdfff))
-		return call_fail(p, at, "this is the number of no character");
-	return 0;
-}
-
 /* Of the letter behind a backslash; what has no meaning is itself. */
 static uint32_t escaped(uint32_t c)
 {
@@ -78,7 +60,8 @@ static int escape(struct call_parser *p, bool bytes)
 		return 0;
 	}
 	braces = c == 'u' || p->text[p->at] == '{';
-	if (code_point(p, at, c == 'u' ? 4 : 1, c == 'u' ? 4 : 2, &c))
+	if (call_code_point(p, at, c == 'u' ? 4 : 1, c == 'u' ? 4 : 2,
+			    "\\xHH, \\uHHHH or \\u{H...}", &c))
 		return -EINVAL;
 	if (braces || !c)
 		add(p, c, bytes);

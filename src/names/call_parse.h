@@ -65,7 +65,9 @@ bool call_is_lower(char c); /* begins an atom */
 bool call_is_upper(char c);
 bool call_is_word(char c); /* goes on in one */
 bool call_is_digit(char c);
-int call_hex_digit(char c); /* -1: none */
+/* The digits of a character behind \x or \u, at least and at most so many, or up to 6 in braces. */
+int call_code_point(struct call_parser *p, size_t at, int fewest, int most, const char *expected,
+		    uint32_t *c);
 /* A character, 0 as C0 80, so that texts of atoms are like those of beam/term/atoms.h. */
 void call_add_character(struct strbuf *out, uint32_t c);
 /* Words that both languages have: 1_000, <0.80.0> (false: it is none), a sign of these. */
