@@ -83,6 +83,13 @@ static void hex(struct jsonw *w, const char *key, uint64_t value)
 	jsonw_string(w, key, value ? text : NULL);
 }
 
+static const char *const kinds[] = {
+	[CALL_TARGET_ERLANG] = "erlang",
+	[CALL_TARGET_BIF] = "bif",
+	[CALL_TARGET_INLINED_BIF] = "inlined_bif",
+	[CALL_TARGET_NIF] = "nif",
+};
+
 static void show(struct beam_node *n, const struct call_target *t)
 {
 	struct jsonw w = JSONW(stdout);
@@ -92,7 +99,7 @@ static void show(struct beam_node *n, const struct call_target *t)
 	jsonw_string(&w, "module", beam_atom_text(n->atoms, t->module, NULL));
 	jsonw_string(&w, "function", beam_atom_text(n->atoms, t->function, NULL));
 	jsonw_uint(&w, "arity", t->arity);
-	jsonw_string(&w, "kind", call_target_kind_text(t->kind));
+	jsonw_string(&w, "kind", kinds[t->kind]);
 	jsonw_bool(&w, "exported", t->exported);
 	jsonw_bool(&w, "dirty", t->dirty);
 	jsonw_uint(&w, "serial", t->serial);
@@ -225,7 +232,7 @@ static void count(struct beam_node *n, struct counter *counters, const struct as
 		call_target_name(&name, n, &counters[i].target);
 		jsonw_begin_object(&w, NULL);
 		jsonw_string(&w, "function", name.buf);
-		jsonw_string(&w, "kind", call_target_kind_text(counters[i].target.kind));
+		jsonw_string(&w, "kind", kinds[counters[i].target.kind]);
 		jsonw_uint(&w, "offset", asked[i]->offset);
 		jsonw_bool(&w, "at_entry", asked[i]->entry || !counters[i].target.c_function);
 		jsonw_uint(&w, "hits", total(&counters[i]));

@@ -17,6 +17,10 @@
 #include "beam/vm/apps.h"
 #include "beam/vm/vm_totals.h"
 
+#define NAME(id, name) name,
+static const char *const names[] = {VM_TOTALS(NAME)};
+#undef NAME
+
 static void field(const char *name, uint64_t value)
 {
 	if (value == VM_UNKNOWN)
@@ -45,7 +49,7 @@ static void show(const struct vm_totals *t, uint64_t ns)
 	printf("{\"read_ns\":%" PRIu64, ns);
 	for (size_t i = 0; i < NR_VM_TOTALS; i++) {
 		printf(",");
-		field(vm_total_name((enum vm_total)i), t->value[i]);
+		field(names[i], t->value[i]);
 	}
 	printf(",\"queues\":[");
 	for (size_t i = 0; i < t->queues.len; i++) {
@@ -55,8 +59,7 @@ static void show(const struct vm_totals *t, uint64_t ns)
 	printf("],\"unknown\":{");
 	for (size_t i = 0, nr = 0; i < NR_VM_TOTALS; i++) {
 		if (t->why[i])
-			printf("%s\"%s\":\"%s\"", nr++ ? "," : "", vm_total_name((enum vm_total)i),
-			       t->why[i]);
+			printf("%s\"%s\":\"%s\"", nr++ ? "," : "", names[i], t->why[i]);
 	}
 	printf("}}\n");
 	fflush(stdout);

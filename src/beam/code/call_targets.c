@@ -336,18 +336,6 @@ void call_targets_free(struct call_targets *t)
 	vec_free(&t->v);
 }
 
-const char *call_target_kind_text(enum call_target_kind kind)
-{
-	static const char *const texts[] = {
-		[CALL_TARGET_ERLANG] = "erlang",
-		[CALL_TARGET_BIF] = "bif",
-		[CALL_TARGET_INLINED_BIF] = "inlined_bif",
-		[CALL_TARGET_NIF] = "nif",
-	};
-
-	return texts[kind];
-}
-
 void call_target_name(struct strbuf *out, struct beam_node *n, const struct call_target *t)
 {
 	const char *module = beam_atom_text(n->atoms, t->module, NULL);

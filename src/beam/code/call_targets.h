@@ -98,7 +98,6 @@ int call_targets_find(struct call_targets *out, struct beam_node *n, const struc
 		      const struct call_query *query, struct error *err);
 void call_targets_free(struct call_targets *t);
 
-const char *call_target_kind_text(enum call_target_kind kind); /* "erlang", "bif", ... */
 /* "lists:map/2" into out, atoms quoted as Erlang does. */
 struct strbuf;
 void call_target_name(struct strbuf *out, struct beam_node *n, const struct call_target *t);

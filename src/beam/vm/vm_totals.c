@@ -11,10 +11,6 @@
 #include "base/compiler.h"
 #include "beam/vm/vm_counters.h"
 
-#define NAME(id, name) name,
-static const char *const names[] = {VM_TOTALS(NAME)};
-#undef NAME
-
 /* Bytes of one thing that are read at once: fields of scheduler data and run queues that stand near
  * each other (104 and 192 bytes in OTP 25 to 29). */
 #define SPAN_MAX 512
@@ -43,11 +39,6 @@ struct vm_totals_reader {
 	VEC(struct mem_range) ranges;
 	uint8_t *bytes; /* of the ranges */
 };
-
-const char *vm_total_name(enum vm_total total)
-{
-	return names[total];
-}
 
 /* ---- what stays ------------------------------------------------------------------------------ */
 

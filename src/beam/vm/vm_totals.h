@@ -41,7 +41,6 @@
 #define VM_TOTAL_ID(id, name) VM_##id,
 enum vm_total { VM_TOTALS(VM_TOTAL_ID) NR_VM_TOTALS };
 #undef VM_TOTAL_ID
-const char *vm_total_name(enum vm_total total);
 
 enum vm_queue_type { VM_QUEUE_NORMAL, VM_QUEUE_DIRTY_CPU, VM_QUEUE_DIRTY_IO };
 
