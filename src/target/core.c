@@ -34,8 +34,7 @@
 
 /* ---- reading the file ------------------------------------------------------------------------ */
 
-/* Bytes read, less than size only at the end of the file; negative errno. */
-static ssize_t read_at(const struct core_file *c, uint64_t offset, void *buf, size_t size)
+ssize_t core_file_read_at(const struct core_file *c, uint64_t offset, void *buf, size_t size)
 {
 	size_t done = 0;
 
@@ -79,7 +78,7 @@ static const char *unpack_advice(const unsigned char *head)
 
 static int read_header(const struct core_file *c, Elf64_Ehdr *ehdr, struct error *err)
 {
-	ssize_t n = read_at(c, 0, ehdr, sizeof(*ehdr));
+	ssize_t n = core_file_read_at(c, 0, ehdr, sizeof(*ehdr));
 	const char *advice;
 
 	if (n < 0)
@@ -295,7 +294,7 @@ static void read_notes(struct core_file *c, const Elf64_Phdr *p)
 		return;
 	c->notes_size += size;
 	notes = xmalloc(size + 1);
-	len = read_at(c, p->p_offset, notes, size);
+	len = core_file_read_at(c, p->p_offset, notes, size);
 	while (len > 0 && elf_note_next((struct elf_bytes){notes, (size_t)len}, &at, &note))
 		read_note(c, &note);
 	free(notes);
@@ -310,7 +309,7 @@ static uint64_t count_headers(const struct core_file *c, const Elf64_Ehdr *ehdr)
 
 	if (ehdr->e_phnum != PN_XNUM)
 		return ehdr->e_phnum;
-	if (read_at(c, ehdr->e_shoff, &shdr, sizeof(shdr)) != (ssize_t)sizeof(shdr))
+	if (core_file_read_at(c, ehdr->e_shoff, &shdr, sizeof(shdr)) != (ssize_t)sizeof(shdr))
 		return PN_XNUM;
 	return shdr.sh_info;
 }
@@ -333,7 +332,7 @@ static int read_segments(struct core_file *c, const Elf64_Ehdr *ehdr, struct err
 				 "read from it",
 				 c->path, c->file_size);
 	headers = xmalloc(size);
-	if (read_at(c, ehdr->e_phoff, headers, size) != (ssize_t)size)
+	if (core_file_read_at(c, ehdr->e_phoff, headers, size) != (ssize_t)size)
 		rc = error_set(err, ERROR_KIND_FAILED, -EIO, "cannot read %s", c->path);
 	for (uint64_t i = 0; !rc && i < nr; i++) {
 		if (headers[i].p_type == PT_LOAD)

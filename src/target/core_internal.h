@@ -51,6 +51,9 @@ struct elf_prstatus;
 /* A thread by its note, whose registers are the processor's. */
 struct core_thread core_thread_of(const struct elf_prstatus *s);
 
+/* Of the file.  Bytes read, less than size only at its end; negative errno. */
+ssize_t core_file_read_at(const struct core_file *c, uint64_t offset, void *buf, size_t size);
+
 /* The mapping that holds addr; NULL if none. */
 const struct core_mapping *core_mapping_at(const struct core_file *c, raddr addr);
 

@@ -46,19 +46,11 @@ const struct core_mapping *core_mapping_at(const struct core_file *c, raddr addr
 static int read_segment(const struct core_file *c, const struct core_segment *s, uint64_t skip,
 			void *buf, size_t size)
 {
-	size_t done = 0;
+	ssize_t n = core_file_read_at(c, s->offset + skip, buf, size);
 
-	while (done < size) {
-		ssize_t n = pread(c->fd, (char *)buf + done, size - done,
-				  (off_t)(s->offset + skip + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) /* the file has shrunk, or the disk fails */
-			return n < 0 ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	return 0;
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == size ? 0 : -EIO; /* the file has shrunk, or the disk fails */
 }
 
 int core_file_read_own(const struct core_file *c, raddr addr, void *buf, size_t size)
