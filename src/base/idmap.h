@@ -40,7 +40,7 @@ uint32_t idmap_find(const struct idmap *m, uint32_t hash, idmap_equal_fn *equal,
 		    const void *key);
 /* Add an id that idmap_find() did not find. */
 void idmap_add(struct idmap *m, uint32_t hash, uint32_t id);
-void idmap_free(struct idmap *m);
+void idmap_free(struct idmap *m); /* leaves an empty one */
 
 uint32_t hash_bytes(const void *data, size_t len);
 /* Mix one more word into a hash; start with any constant. */

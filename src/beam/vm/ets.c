@@ -293,7 +293,6 @@ static int read_list(struct reader *r, raddr esdp)
 	for (size_t i = 0; i < p->tables.len && r->all.len < MAX_TABLES; i++)
 		vec_push(&r->all, p->tables.data[i]);
 	idmap_free(&p->by_addr);
-	p->by_addr = (struct idmap)IDMAP_INIT;
 	return 0;
 }
 

@@ -59,7 +59,6 @@ static void forget(struct process_source *s)
 	vec_free(&s->calls);
 	idmap_free(&s->function_index);
 	idmap_free(&s->call_index);
-	s->function_index = s->call_index = (struct idmap)IDMAP_INIT;
 	if (s->has_code)
 		stack_code_close(&s->code);
 	s->has_code = false;

@@ -98,7 +98,6 @@ void process_groups_keep(struct process_groups *g, const bool *keep, uint32_t *m
 	uint32_t nr = 1;
 
 	idmap_free(&g->index);
-	g->index = (struct idmap)IDMAP_INIT;
 	g->of.len = 0;
 	g->overflows = 0;
 	map[0] = 0;

@@ -425,7 +425,6 @@ static void keep_boxes(struct message_stats *m)
 void message_stats_restart(struct message_stats *m)
 {
 	drop_counts(m);
-	m->end_index = m->pair_index = (struct idmap)IDMAP_INIT;
 	begin_counts(m);
 	process_groups_restart(&m->groups);
 	keep_boxes(m);

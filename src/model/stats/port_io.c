@@ -102,7 +102,6 @@ void port_io_restart(struct port_io *p)
 	size_t len = p->rows.len, kept = 1;
 
 	idmap_free(&p->index);
-	p->index = (struct idmap)IDMAP_INIT;
 	for (size_t i = 0; i < len; i++) {
 		struct port_io_row old = p->rows.data[i], *r;
 

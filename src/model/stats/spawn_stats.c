@@ -502,10 +502,8 @@ void spawn_stats_restart(struct spawn_stats *s)
 	s->interval++;
 	clear_row(&s->all);
 	drop_reasons(s);
-	s->reason_index = (struct idmap)IDMAP_INIT;
 	add_reason(s, "[others]", false);
 	idmap_free(&s->name_index);
-	s->name_index = (struct idmap)IDMAP_INIT;
 	s->names.len = 0;
 	vec_push(&s->names, ((struct spawn_name){0}));
 	s->links = s->unlinks = s->registered = s->unregistered = 0;
