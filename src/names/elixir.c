@@ -116,6 +116,11 @@ bool elixir_is_module(const char *text, size_t len)
 	       (len == PREFIX_SIZE - 1 && memcmp(text, PREFIX, len) == 0);
 }
 
+const char *elixir_bare(const char *text)
+{
+	return strncmp(text, PREFIX, PREFIX_SIZE) == 0 ? text + PREFIX_SIZE : text;
+}
+
 /* "Elixir" and then any number of ".Segment", ASCII alone. */
 bool elixir_is_alias(const char *text, size_t len)
 {

@@ -13,6 +13,8 @@
 bool elixir_is_alias(const char *text, size_t len);
 /* Does a module of this name come from Elixir?  Wider: also "Elixir.odd module". */
 bool elixir_is_module(const char *text, size_t len);
+/* The text behind "Elixir.", or all of it if that does not stand in front. */
+const char *elixir_bare(const char *text);
 /* As Elixir's inspect() writes the atom of a module: `Enum`, `:"Elixir.odd module"`. */
 void elixir_format_module(struct strbuf *out, const char *text, size_t len);
 /* As Elixir's stack traces write a function; arity -1 = none. */

@@ -16,6 +16,7 @@
 #include "beam/code/jit.h"
 #include "beam/code/jit_name.h"
 #include "beam/term/atoms.h"
+#include "names/elixir.h"
 #include "names/names.h"
 
 #define FUNCTIONS_MAX (1u << 20) /* as in modules.c */
@@ -30,7 +31,6 @@
 #define NIF_DIRTY_FUNCTION (BEAM_CALL_PROLOGUE + 24)
 #define HEAD_SIZE	   (BEAM_CODE_INFO_SIZE + NIF_DIRTY_FUNCTION + 8)
 #define CODE_INFO_MFA	   16 /* as l->code_info_mfa; {module, function, arity} */
-#define ELIXIR		   "Elixir."
 
 struct finder {
 	struct beam_node *n;
@@ -225,8 +225,7 @@ static const struct module *find_module(const struct finder *f, const struct mod
 
 		if (name && strcmp(name, f->query->module) == 0)
 			return m;
-		if (name && strncmp(name, ELIXIR, strlen(ELIXIR)) == 0 &&
-		    strcmp(name + strlen(ELIXIR), f->query->module) == 0)
+		if (name && strcmp(elixir_bare(name), f->query->module) == 0)
 			elixir = m;
 	}
 	return elixir;

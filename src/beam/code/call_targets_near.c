@@ -9,8 +9,7 @@
 #include "base/strbuf.h"
 #include "beam/code/call_targets_internal.h"
 #include "beam/term/atoms.h"
-
-#define ELIXIR "Elixir."
+#include "names/elixir.h"
 
 /* Up to three words that are like another, the likest first. */
 #define NEAR_MAX 3
@@ -22,11 +21,6 @@ struct near_words {
 	} found[NEAR_MAX];
 	unsigned int nr;
 };
-
-static const char *without_elixir(const char *text)
-{
-	return strncmp(text, ELIXIR, strlen(ELIXIR)) == 0 ? text + strlen(ELIXIR) : text;
-}
 
 static void fold(char *out, size_t size, const char *text)
 {
@@ -43,8 +37,8 @@ static size_t distance_of(const char *word, const char *candidate)
 	char a[DISTANCE_MAX_LEN + 2], b[DISTANCE_MAX_LEN + 2];
 	size_t d;
 
-	word = without_elixir(word);
-	candidate = without_elixir(candidate);
+	word = elixir_bare(word);
+	candidate = elixir_bare(candidate);
 	fold(a, sizeof(a), word);
 	fold(b, sizeof(b), candidate);
 	d = word_distance(a, b);
@@ -53,7 +47,7 @@ static size_t distance_of(const char *word, const char *candidate)
 
 static size_t farthest(const char *word)
 {
-	return 2 * MAX(strlen(without_elixir(word)) / 3, (size_t)1) + 1;
+	return 2 * MAX(strlen(elixir_bare(word)) / 3, (size_t)1) + 1;
 }
 
 static void near_offer(struct near_words *near, const char *candidate)
@@ -83,7 +77,7 @@ static void add_near(struct strbuf *text, const struct near_words *near)
 	for (unsigned int i = 0; i < near->nr; i++) {
 		strbuf_addstr(text, i == 0 ? "; did you mean " : i + 1 < near->nr ? ", " : " or ");
 		strbuf_addch(text, '\'');
-		strbuf_addstr(text, without_elixir(near->found[i].text));
+		strbuf_addstr(text, elixir_bare(near->found[i].text));
 		strbuf_addch(text, '\'');
 	}
 	if (near->nr)
@@ -143,7 +137,7 @@ int call_targets_no_function(struct beam_node *n, const struct call_targets *of,
 	struct near_words near = {.word = query->function ? query->function : ""};
 	unsigned int nr = query->function ? add_arities(&arities, n, of, query->function) : 0;
 
-	strbuf_addf(&text, "module '%s' has no function ", without_elixir(query->module));
+	strbuf_addf(&text, "module '%s' has no function ", elixir_bare(query->module));
 	strbuf_addstr(&text, query->function ? query->function : "at all");
 	if (query->arity != CALL_ARITY_ANY)
 		strbuf_addf(&text, query->function ? "/%d" : " with arity %d", query->arity);

@@ -15,9 +15,10 @@
 
 #include "abi/vm.h"
 #include "base/compiler.h"
-#include "base/vec.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "base/xalloc.h"
+#include "names/elixir.h"
 #include "names/names.h"
 
 /* INDEX_PAGE_SIZE of erts/emulator/beam/index.h. */
@@ -277,16 +278,14 @@ bool beam_mfa_format(struct beam_atoms *a, const uint64_t mfa[3], struct strbuf 
 
 bool beam_atom_is(struct beam_atoms *a, uint64_t term, const char *text)
 {
-	static const char elixir[] = "Elixir.";
-	size_t len, prefix = sizeof(elixir) - 1;
+	size_t len;
 	const char *name = beam_atom_text(a, term, &len);
 	struct strbuf written = STRBUF_INIT;
 	bool is;
 
 	if (!name)
 		return false;
-	if (strcmp(name, text) == 0 ||
-	    (strncmp(name, elixir, prefix) == 0 && strcmp(name + prefix, text) == 0))
+	if (strcmp(name, text) == 0 || strcmp(elixir_bare(name), text) == 0)
 		return true;
 	if (*text == ':')
 		return strcmp(name, text + 1) == 0;

@@ -12,6 +12,7 @@
 #include "abi/vm.h"
 #include "base/xalloc.h"
 #include "beam/term/term_print.h"
+#include "names/elixir.h"
 
 bool print_full(const struct printer *p)
 {
@@ -48,11 +49,9 @@ static void push(struct printer *p, struct print_frame f, const char *bracket)
 
 static bool is_alias(struct printer *p, uint64_t atom)
 {
-	static const char prefix[] = "Elixir.";
-	size_t len;
-	const char *text = beam_atom_text(p->r->atoms, atom, &len);
+	const char *text = beam_atom_text(p->r->atoms, atom, NULL);
 
-	return text && strncmp(text, prefix, sizeof(prefix) - 1) == 0;
+	return text && elixir_bare(text) != text;
 }
 
 /* Pairs of an atom, which is no alias, and something: as far as they are shown.  What is behind

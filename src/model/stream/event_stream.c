@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "names/elixir.h"
 
 void event_stream_open(struct event_stream *s)
 {
@@ -284,10 +285,7 @@ uint32_t event_value_id(const struct event *ev, unsigned int field)
 /* As it is, or as Elixir writes it: My.Name of Elixir.My.Name. */
 static bool is_name(const char *registered, const char *text)
 {
-	static const char prefix[] = "Elixir.";
-
-	return strcmp(registered, text) == 0 || (strncmp(registered, prefix, strlen(prefix)) == 0 &&
-						 strcmp(registered + strlen(prefix), text) == 0);
+	return strcmp(registered, text) == 0 || strcmp(elixir_bare(registered), text) == 0;
 }
 
 bool event_stream_is_process(const struct event_stream *s, uint32_t process, const char *text)
