@@ -47,6 +47,14 @@ bool elf_file_symbol(const struct elf_file *e, const char *name, struct elf_symb
 /* The function symbol that truly covers addr (start <= addr < start + size): never a neighbour. */
 bool elf_file_symbol_at(const struct elf_file *e, uint64_t addr, struct elf_symbol *out);
 
+/* What the dynamic linker puts the address of a symbol into: by relocations of SHT_RELA. */
+struct elf_import {
+	const char *name;
+	uint64_t slot; /* address in the image */
+};
+/* Returns how many; free() *out. */
+size_t elf_file_imports(const struct elf_file *e, struct elf_import **out);
+
 /* Bounds of the function that covers addr, from .eh_frame (present in stripped files).  False
  * if no FDE covers it. */
 bool elf_file_function_at(const struct elf_file *e, uint64_t addr, uint64_t *start, uint64_t *end);

@@ -255,3 +255,42 @@ bool elf_file_symbol_at(const struct elf_file *e, uint64_t addr, struct elf_symb
 	}
 	return false;
 }
+
+struct imports {
+	VEC(struct elf_import) list;
+};
+
+/* Those of the i-th section. */
+static void add_imports(const struct elf_file *e, size_t i, struct imports *out)
+{
+	const struct table *t = &e->symbols->dynsym;
+	struct elf_bytes bytes = elf_section_bytes(e, i);
+
+	for (size_t k = 0; k < bytes.size / sizeof(Elf64_Rela) && k < ELF_MAX_SYMBOLS; k++) {
+		struct elf_import import;
+		Elf64_Sym sym;
+		Elf64_Rela r;
+
+		memcpy(&r, bytes.data + k * sizeof(r), sizeof(r));
+		if ((ELF64_R_TYPE(r.r_info) != R_X86_64_JUMP_SLOT &&
+		     ELF64_R_TYPE(r.r_info) != R_X86_64_GLOB_DAT) ||
+		    ELF64_R_SYM(r.r_info) >= t->nr)
+			continue;
+		sym = table_symbol(t, ELF64_R_SYM(r.r_info));
+		import.name = elf_bytes_string(t->strings, sym.st_name);
+		import.slot = r.r_offset;
+		if (import.name && *import.name)
+			vec_push(&out->list, import);
+	}
+}
+
+size_t elf_file_imports(const struct elf_file *e, struct elf_import **out)
+{
+	struct imports imports = {0};
+
+	for (size_t i = 0; i < e->nr_sections; i++)
+		if (e->section_types[i] == SHT_RELA && e->is_64_lsb)
+			add_imports(e, i, &imports);
+	*out = imports.list.data;
+	return imports.list.len;
+}

@@ -301,9 +301,8 @@ const char *object_function_name(const struct object_function *f, char *buf, siz
 	return buf;
 }
 
-struct elf_file *objects_elf(struct objects *o, raddr addr, uint64_t *bias)
+static struct elf_file *elf_at(struct objects *o, const struct proc_map *map, uint64_t *bias)
 {
-	const struct proc_map *map = find_map(o, addr, false);
 	const struct mapping *m;
 
 	if (!map)
@@ -313,6 +312,35 @@ struct elf_file *objects_elf(struct objects *o, raddr addr, uint64_t *bias)
 		return NULL;
 	*bias = m->bias;
 	return m->object->elf;
+}
+
+struct elf_file *objects_elf(struct objects *o, raddr addr, uint64_t *bias)
+{
+	return elf_at(o, find_map(o, addr, false), bias);
+}
+
+struct elf_file *objects_code(struct objects *o, raddr addr, uint64_t *bias)
+{
+	const struct proc_map *map = proc_maps_find(&o->maps, addr);
+
+	return elf_at(o, map && map->x ? map : NULL, bias);
+}
+
+void objects_name_imports(struct objects *o, struct mem *mem, const struct elf_file *elf,
+			  uint64_t bias)
+{
+	struct elf_import *imports = NULL;
+	size_t nr = elf_file_imports(elf, &imports);
+	struct object_function f;
+	uint64_t value, other;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (mem_read_u64(mem, imports[i].slot + bias, &value) == 0 &&
+		    objects_find(o, value, &f) == 0 && !f.symbol && f.start == value &&
+		    f.start != f.end && objects_elf(o, value, &other) != elf)
+			objects_name(o, value, imports[i].name);
+	}
+	free(imports);
 }
 
 const struct proc_maps *objects_maps(const struct objects *o)

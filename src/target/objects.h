@@ -34,11 +34,17 @@ int objects_find(struct objects *o, raddr addr, struct object_function *out);
  * copied.  Those beyond OBJECTS_MAX_NAMED keep none. */
 #define OBJECTS_MAX_NAMED 256
 void objects_name(struct objects *o, raddr start, const char *name);
+/* Names functions without symbols by what a file of the process calls them, which is those that its
+ * C library has chosen for this processor (IFUNC), as memcpy().  Reads its slots from mem. */
+void objects_name_imports(struct objects *o, struct mem *mem, const struct elf_file *elf,
+			  uint64_t bias);
 /* "beam.smp+0x1234" or the symbol, into buf. */
 const char *object_function_name(const struct object_function *f, char *buf, size_t size);
 
 /* The ELF file mapped at addr and its load bias (process address = file address + bias). */
 struct elf_file *objects_elf(struct objects *o, raddr addr, uint64_t *bias);
+/* The same if it is executable there. */
+struct elf_file *objects_code(struct objects *o, raddr addr, uint64_t *bias);
 /* A path by which this process can open the file that is mapped there, whatever mount namespace the
  * node lives in.  0 or -ENOENT. */
 #define OBJECTS_PATH_SIZE (4096 + 64)

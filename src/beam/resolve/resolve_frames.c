@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "beam/code/jit_name.h"
 #include "beam/resolve/resolve_internal.h"
+#include "names/cxx_name.h"
 #include "target/objects.h"
 
 void frame_push(struct frame_list *l, uint32_t frame)
@@ -120,10 +121,18 @@ uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr add
 	*start = 0;
 	if (objects_find(r->node->objects, addr, &f))
 		return frame_of_name(names, NULL, "[unknown]", -1, FRAME_NATIVE);
+	/* Not at the start: it takes a read of each slot. */
+	if (!f.symbol && !r->imports_named && r->node->elf) {
+		r->imports_named = true;
+		objects_name_imports(r->node->objects, r->node->mem, r->node->elf, r->node->bias);
+		objects_find(r->node->objects, addr, &f);
+	}
 	*symbol = f.symbol;
 	*start = f.start;
 	if (f.symbol)
-		return frame_of_name(names, f.object, f.symbol, -1, FRAME_NATIVE);
+		return frame_of_name(names, f.object,
+				     cxx_name(f.symbol, name, sizeof(name)) ? name : f.symbol, -1,
+				     FRAME_NATIVE);
 	return frame_of_name(names, NULL, object_function_name(&f, name, sizeof(name)), -1,
 			     FRAME_NATIVE);
 }

@@ -47,7 +47,7 @@ struct beam_resolver {
 	struct jit_code *jit;
 	struct callsites *sites;
 	struct kallsyms *kernel; /* NULL until asked, or if /proc/kallsyms cannot be used */
-	bool kernel_tried;
+	bool kernel_tried, imports_named;
 	struct id_format pids, ports;
 	struct unwinder *unwinder;
 	struct rec_raw_cstack cstack; /* of the next sample, if its time is the same */
