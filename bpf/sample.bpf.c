@@ -15,6 +15,7 @@ struct sample_scratch {
 	struct walk walk;
 	struct saved_scan saved;
 	struct site_scan site;
+	struct rec_raw_gap gap;
 	struct rec_raw_cstack cstack;
 };
 struct {
@@ -155,44 +156,120 @@ INLINE void emit(struct walk *w)
 		count(COUNTER_RING_FULL);
 }
 
-/* The C stack of a sample with AMBIGUOUS status, ahead of it. */
-INLINE void emit_cstack(struct rec_raw_cstack *c, const struct walk *w,
-			const struct saved_scan *saved, const struct user_regs *r,
-			uint64_t registers)
+/* Of a sample with AMBIGUOUS status, ahead of it. */
+INLINE void emit_gap(struct rec_raw_gap *g, const struct walk *w, const struct saved_scan *saved)
 {
 	/* What lies far below the highest candidate is the heap top rather than E. */
 	uint64_t top = saved->hend - saved->high > 32 ? saved->high + 32 : saved->hend;
-	uint64_t low = saved->low, stack = registers - r->sp, gap;
+	uint64_t low = saved->low, gap;
 	void *rb = ring();
 
-	if (top - low > sizeof(c->gap))
-		low = top - sizeof(c->gap);
+	if (top - low > sizeof(g->gap))
+		low = top - sizeof(g->gap);
 	gap = top - low;
-	FORGET(stack);
 	FORGET(gap);
-	if (!rb || !saved->high || stack > sizeof(c->stack) || gap > sizeof(c->gap))
+	if (!rb || !saved->high || gap > sizeof(g->gap) || !read_user(low, g->gap, gap))
 		return;
-	if (!read_user(r->sp, c->stack, stack) || !read_user(low, c->gap, gap))
+	g->h.type = REC_RAW_GAP;
+	g->h.flags = 0;
+	g->h.size = __builtin_offsetof(struct rec_raw_gap, gap) + (uint32_t)gap;
+	g->h.ts_ns = w->rec.h.ts_ns;
+	g->os_tid = w->rec.os_tid;
+	g->nr_gap = (uint32_t)gap / 8;
+	g->low = low;
+	g->high = saved->high;
+	FORGET(gap);
+	if (gap > sizeof(g->gap))
+		return; /* checked above; the verifier has forgotten */
+	if (bpf_ringbuf_output(rb, g, __builtin_offsetof(struct rec_raw_gap, gap) + gap,
+			       BPF_RB_NO_WAKEUP))
+		count(COUNTER_RING_FULL);
+}
+
+/* A stack that reaches further does not look like one. */
+#define CSTACK_MAX_SIZE (64u << 20)
+
+/*
+ * Bytes of a C stack.  C libraries keep the data of a thread, 2 to 20 KiB, between its stack and
+ * the thread pointer; the main thread has a stack of the kernel's elsewhere.
+ */
+INLINE uint64_t cstack_size(const struct walk *w, const struct user_regs *r, uint64_t pointer)
+{
+	uint64_t size = (pointer ? pointer - state.thread_data : w->call_at + 8) - r->sp;
+
+	if (size >= CSTACK_MAX_SIZE || (pointer && !state.thread_data))
+		return RAW_CSTACK_WORDS * 8;
+	return size;
+}
+
+#define CSTACK_LEAF_SIZE (RAW_CSTACK_LEAF * 8u)
+#define CSTACK_ROOT_SIZE (RAW_CSTACK_WORDS * 8u - CSTACK_LEAF_SIZE)
+
+/* The two ends of a C stack.  Pages that nobody has touched cannot be read. */
+INLINE uint64_t copy_ends(struct rec_raw_cstack *c, uint64_t sp, uint64_t end)
+{
+	uint64_t leaf = EBEAM_PAGE_SIZE - sp % EBEAM_PAGE_SIZE, root = end % EBEAM_PAGE_SIZE;
+
+	if (try_read(sp, c->stack, CSTACK_LEAF_SIZE)) {
+		leaf = CSTACK_LEAF_SIZE;
+	} else {
+		FORGET(leaf);
+		if (leaf > CSTACK_LEAF_SIZE || !try_read(sp, c->stack, leaf))
+			return 0;
+	}
+	c->nr_leaf = (uint16_t)(leaf / 8);
+	if (try_read(end - CSTACK_ROOT_SIZE, c->stack + RAW_CSTACK_LEAF, CSTACK_ROOT_SIZE)) {
+		root = CSTACK_ROOT_SIZE;
+	} else {
+		FORGET(root);
+		if (root > CSTACK_ROOT_SIZE ||
+		    !try_read(end - root, c->stack + RAW_CSTACK_LEAF, root))
+			return leaf;
+	}
+	c->root = end - root;
+	return CSTACK_LEAF_SIZE + root;
+}
+
+/* Returns how many bytes; 0 = unreadable. */
+INLINE uint64_t copy_cstack(struct rec_raw_cstack *c, uint64_t sp, uint64_t size)
+{
+	c->root = 0;
+	if (size <= sizeof(c->stack)) {
+		FORGET(size);
+		if (size <= sizeof(c->stack) && try_read(sp, c->stack, size)) {
+			c->nr_leaf = (uint16_t)(size / 8);
+			return size;
+		}
+	}
+	return copy_ends(c, sp, sp + size);
+}
+
+/* The C stack of a sample in C code, ahead of it. */
+INLINE void emit_cstack(struct rec_raw_cstack *c, const struct walk *w, const struct user_regs *r)
+{
+	uint64_t pointer = w->rec.call_ra ? 0 : thread_pointer();
+	uint64_t size = copy_cstack(c, r->sp, cstack_size(w, r, pointer));
+	void *rb = ring();
+
+	if (!rb || !size)
 		return;
 	c->h.type = REC_RAW_CSTACK;
 	c->h.flags = 0;
-	c->h.size = __builtin_offsetof(struct rec_raw_cstack, stack) + (uint32_t)stack;
+	c->h.size = __builtin_offsetof(struct rec_raw_cstack, stack) + (uint32_t)size;
 	c->h.ts_ns = w->rec.h.ts_ns;
 	c->os_tid = w->rec.os_tid;
-	c->nr_stack = (uint16_t)(stack / 8);
-	c->nr_gap = (uint16_t)(gap / 8);
+	c->nr_stack = (uint16_t)(size / 8);
 	c->ip = r->ip;
 	c->sp = r->sp;
 	c->bp = r->bp;
 	c->bx = r->bx;
 	c->r12 = r->r12;
-	c->registers = registers;
-	c->low = low;
-	c->high = saved->high;
-	FORGET(stack);
-	if (stack > sizeof(c->stack))
+	c->end = w->rec.call_ra ? w->call_at + 8 : 0;
+	c->call_ra = w->rec.call_ra;
+	FORGET(size);
+	if (size > sizeof(c->stack))
 		return; /* checked above; the verifier has forgotten */
-	if (bpf_ringbuf_output(rb, c, __builtin_offsetof(struct rec_raw_cstack, stack) + stack,
+	if (bpf_ringbuf_output(rb, c, __builtin_offsetof(struct rec_raw_cstack, stack) + size,
 			       BPF_RB_NO_WAKEUP))
 		count(COUNTER_RING_FULL);
 }
@@ -249,7 +326,7 @@ INLINE void sample_process(struct sample_scratch *s, const struct user_regs *r,
 	sample_task(w);
 	sample_stack(w, &s->saved, &p, r, t);
 	if (w->rec.status == SAMPLE_STATUS_AMBIGUOUS && !config.interpreted)
-		emit_cstack(&s->cstack, w, &s->saved, r, w->call_at + 8);
+		emit_gap(&s->gap, w, &s->saved);
 	sample_call(w, t, process);
 	process_seen(&p, w->rec.h.ts_ns);
 }
@@ -280,6 +357,8 @@ INLINE void sample_thread(struct sample_scratch *s, const struct user_regs *r)
 	}
 	if (is_jit(r->ip))
 		w->rec.place = PLACE_JIT_RUNTIME;
+	else
+		called_from_jit(w, r, &t);
 	if (read_u64(t.esdp + config.layout.sched_ssi, &ssi) && ssi)
 		read_u32(ssi + config.layout.ssi_flags, &w->rec.sleep_flags);
 	if (read_u64(t.esdp + config.layout.sched_current_port, &port) && port)
@@ -303,6 +382,8 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 	read_regs(ctx, &r, &s->walk.rec);
 	kernel_stack(ctx, &s->walk);
 	sample_thread(s, &r);
+	if (s->walk.rec.flags & RAW_SAMPLE_REGS && !is_jit(r.ip) && s->walk.rec.place != PLACE_JIT)
+		emit_cstack(&s->cstack, &s->walk, &r);
 	emit(&s->walk);
 	count_time(s->walk.rec.h.ts_ns);
 	return 0;

@@ -96,6 +96,9 @@ struct probe_state {
 	struct address_range jit[EBEAM_JIT_RANGES];
 	/* ns that probes at a function's entry and return add to what is measured between them. */
 	uint64_t pair_ns;
+	/* Bytes of a thread's own data, between where its stack began and its thread pointer; 0 =
+	 * not known yet. */
+	uint64_t thread_data;
 };
 
 /*

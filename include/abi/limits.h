@@ -11,6 +11,9 @@
 /* Kernel frames of one sample; deeper kernel stacks keep the leaf side. */
 #define EBEAM_KERNEL_FRAMES 32
 
+/* Frames of C code of one sample; deeper stacks keep the leaf side. */
+#define EBEAM_NATIVE_FRAMES 128
+
 /* Mappings that hold JIT code.  OTP adds carriers of 8 to 64 MiB as code grows. */
 #define EBEAM_JIT_RANGES 32
 

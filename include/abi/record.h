@@ -29,6 +29,7 @@ enum rec_type {
 	REC_RAW_EVENT = 5,
 	REC_RAW_COVERAGE = 6, /* not from BPF: from whoever switches probes */
 	REC_RAW_CALL = 7,
+	REC_RAW_GAP = 8,
 	/* definitions */
 	REC_META = 32,
 	REC_STRING = 33,
@@ -150,24 +151,38 @@ struct rec_raw_process {
 };
 
 /*
- * The C stack of a sample whose Erlang stack pointer could not be distinguished from other words;
- * it comes right before its sample, with the same time and thread.  User space unwinds it to the
- * call from JIT code and so finds the register that the call site saved. gap[] = the words of the
- * Erlang stack from `low` on (the sample's leaf part starts at `high`), stack[] = the C stack from
- * sp up to the scheduler's registers.
+ * The C stack of a sample in C code, for user space to unwind; it comes right before its sample,
+ * with the same time and thread.  stack[] = the words from sp on; of a stack that is larger, or has
+ * pages that nobody has touched, which cannot be read, those of both ends: a frame of 20 KiB (PCRE2
+ * has such) leads from one to the other.
  */
 #define RAW_CSTACK_WORDS 1024
-#define RAW_CSTACK_GAP	 256
+#define RAW_CSTACK_LEAF	 512
 struct rec_raw_cstack {
 	struct rec_header h;
 	uint32_t os_tid;
-	uint16_t nr_stack; /* words of the C stack, <= RAW_CSTACK_WORDS */
-	uint16_t nr_gap;   /* words from low, <= RAW_CSTACK_GAP; covers high and a few above */
+	uint16_t nr_stack; /* words, <= RAW_CSTACK_WORDS */
+	uint16_t nr_leaf;  /* of them from sp on, without a gap */
+	uint64_t root;	   /* address of stack[RAW_CSTACK_LEAF], if nr_leaf is not nr_stack */
 	uint64_t ip, sp, bp, bx, r12;
-	uint64_t registers; /* end of the C stack: frame address of the function JIT code called */
-	uint64_t low, high;
-	uint64_t gap[RAW_CSTACK_GAP];
+	/* Where the stack of a call from JIT code ends: frame address of the function that was
+	 * called, and what JIT code has it return to.  0: it ends where the thread began. */
+	uint64_t end, call_ra;
 	uint64_t stack[RAW_CSTACK_WORDS]; /* the record ends behind nr_stack of them */
+};
+
+/*
+ * Likewise, of a sample whose Erlang stack pointer could not be distinguished from other words:
+ * user space finds it by unwinding the C stack to the call from JIT code.  gap[] = the words of the
+ * Erlang stack from `low` on; the sample's leaf part starts at `high`.
+ */
+#define RAW_GAP_WORDS 256
+struct rec_raw_gap {
+	struct rec_header h;
+	uint32_t os_tid;
+	uint32_t nr_gap; /* words, <= RAW_GAP_WORDS; covers high and a few above */
+	uint64_t low, high;
+	uint64_t gap[RAW_GAP_WORDS]; /* the record ends behind nr_gap of them */
 };
 
 enum code_action { CODE_LOADED = 1, CODE_UNLOADED = 2 };
@@ -574,8 +589,8 @@ _Static_assert(sizeof(struct rec_header) == 16, "ABI");
 _Static_assert(sizeof(struct rec_raw_sample) == 144, "ABI");
 _Static_assert(sizeof(struct rec_raw_process) % 8 == 0, "ABI");
 _Static_assert(sizeof(struct rec_raw_code) == 48, "ABI");
-_Static_assert(sizeof(struct rec_raw_cstack) == 88 + 8 * (RAW_CSTACK_WORDS + RAW_CSTACK_GAP),
-	       "ABI");
+_Static_assert(sizeof(struct rec_raw_gap) == 40 + 8 * RAW_GAP_WORDS, "ABI");
+_Static_assert(sizeof(struct rec_raw_cstack) == 88 + 8 * RAW_CSTACK_WORDS, "ABI");
 _Static_assert(sizeof(struct rec_function) == 40, "ABI");
 _Static_assert(sizeof(struct rec_process) == 48, "ABI");
 _Static_assert(sizeof(struct rec_thread) == 32, "ABI");

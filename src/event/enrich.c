@@ -380,6 +380,9 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 	case REC_RAW_CSTACK:
 		least = offsetof(struct rec_raw_cstack, stack);
 		break;
+	case REC_RAW_GAP:
+		least = offsetof(struct rec_raw_gap, gap);
+		break;
 	case REC_RAW_EVENT:
 		least = offsetof(struct rec_raw_event, values);
 		break;
@@ -412,7 +415,9 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 		enrich_call(e, (const struct rec_raw_call *)rec);
 	else if (rec->type == REC_RAW_COVERAGE)
 		enrich_coverage(e, (const struct rec_raw_coverage *)rec);
-	else if (e->resolver->cstack)
+	else if (rec->type == REC_RAW_GAP && e->resolver->gap)
+		e->resolver->gap(e->resolver, (const struct rec_raw_gap *)rec);
+	else if (rec->type == REC_RAW_CSTACK && e->resolver->cstack)
 		e->resolver->cstack(e->resolver, (const struct rec_raw_cstack *)rec);
 	if (e->bad_records != bad)
 		lose_ends(e, rec);

@@ -298,6 +298,7 @@ static int decode_body(struct event *ev, const char *bytes, size_t size)
 	case REC_RAW_PROCESS:
 	case REC_RAW_CODE:
 	case REC_RAW_CSTACK:
+	case REC_RAW_GAP:
 	case REC_RAW_EVENT:
 	case REC_RAW_COVERAGE:
 	case REC_END:

@@ -26,7 +26,7 @@
 #define NAMES_LIMIT	 (4u << 20)   /* entries of one kind */
 #define NAMES_MAX_STRING 4096u	      /* bytes of one string; longer ones are cut at a character */
 #define NAMES_MAX_BYTES	 (256u << 20) /* bytes of all strings */
-#define NAMES_MAX_DEPTH	 1024u	      /* frames of one stack; the walkers end far below it */
+#define NAMES_MAX_DEPTH	 1152u	      /* frames of one stack; the walkers end far below it */
 
 struct name_function {
 	const char *module; /* atom text without quotes, or object file name; NULL = none */

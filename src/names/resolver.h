@@ -17,7 +17,8 @@
 #include "names/names.h"
 
 /* Everything a sample can carry, and what the resolver adds of its own; NAMES_MAX_DEPTH at most. */
-#define RESOLVED_FRAMES (EBEAM_LEAF_FRAMES + EBEAM_ROOT_FRAMES + EBEAM_KERNEL_FRAMES + 32)
+#define RESOLVED_FRAMES                                                                            \
+	(EBEAM_LEAF_FRAMES + EBEAM_ROOT_FRAMES + EBEAM_NATIVE_FRAMES + EBEAM_KERNEL_FRAMES + 32)
 
 struct resolved_sample {
 	enum sample_kind kind;
@@ -49,9 +50,10 @@ struct resolver {
 	 * COUNTER_BAD_RECORD and dropped). */
 	int (*sample)(struct resolver *r, struct names *names, const struct rec_raw_sample *raw,
 		      struct resolved_sample *out);
-	/* The C stack of the sample that comes next.  May be NULL: such records are then dropped.
-	 */
+	/* What was copied for the sample that comes next: its C stack, and words of its Erlang
+	 * stack.  May be NULL: such records are then dropped. */
 	void (*cstack)(struct resolver *r, const struct rec_raw_cstack *raw);
+	void (*gap)(struct resolver *r, const struct rec_raw_gap *raw);
 	/* A process was seen for the first time or changed its name or label. */
 	void (*process)(struct resolver *r, struct names *names, const struct rec_raw_process *raw);
 	/* Fill *out from one event of the VM; errors as with samples.  May be NULL: such records

@@ -11,13 +11,18 @@
 
 struct unwind_regs {
 	raddr ip, sp, bp, bx, r12;
+	/* ip is an instruction that was interrupted, as that of the innermost frame and of one that
+	 * a signal interrupted; else a return address. */
+	bool exact;
 };
 
-/* The copy: words[0] stood at `base`. */
+/* The copy: the words from an address on; and a second part, above, of which nr may be 0. */
 struct unwind_stack {
-	raddr base;
-	const uint64_t *words;
-	size_t nr;
+	struct stack_part {
+		raddr base;
+		const uint64_t *words;
+		size_t nr;
+	} leaf, root;
 };
 
 struct unwinder;
@@ -28,11 +33,22 @@ void unwinder_close(struct unwinder *u);
 
 /*
  * From a frame to its caller: *r is changed to the caller's registers (ip = return address, sp =
- * canonical frame address).  `innermost`: ip is the interrupted instruction, not a return address.
- * 0; -ENOENT: no frame information covers ip; -ENOTSUP: its rules are of a kind that is not
- * followed; -EFAULT: a saved register lies outside the copy.  *r is unchanged on failure.
+ * canonical frame address).  0; 1: there is no caller, the thread began here (its return address is
+ * undefined); -ENOENT: no frame information covers ip; -ENOTSUP: its rules are of a kind that is
+ * not followed; -EFAULT: a saved register lies outside the copy.  *r is unchanged unless 0.
  */
-int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind_stack *stack,
-		  bool innermost);
+int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind_stack *stack);
+
+/* True if the function that holds this return address has no caller. */
+bool unwinder_is_outermost(struct unwinder *u, raddr ra);
+
+/*
+ * The same for code without frame information, by what the stack looks like: its caller is where
+ * the next word from *from on leads (at first r->sp) that stands behind a call, to the function of
+ * ip if the call says where to.  That may be what an earlier call has left there: only arriving at
+ * an end that is known proves it.  0, and *from stands behind that word; -ENOENT: there is none.
+ */
+int unwinder_guess(struct unwinder *u, struct unwind_regs *r, const struct unwind_stack *stack,
+		   raddr *from);
 
 #endif

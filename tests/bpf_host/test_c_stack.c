@@ -196,7 +196,7 @@ static void called_by_a_fragment(void **unused)
 
 			set_e(&r, node.stop);
 			assert_behind(sample(r), pushed + 3 - nr, nr);
-			assert_int_equal(last_record(REC_RAW_CSTACK) != NULL, false);
+			assert_null(last_record(REC_RAW_GAP));
 		}
 	}
 }
@@ -208,6 +208,7 @@ static void ambiguous(void **unused)
 	struct pt_regs r = in_c(FRAGMENT_RA, pushed, 1);
 	struct rec_raw_sample *s;
 	struct rec_raw_cstack *c;
+	struct rec_raw_gap *g;
 
 	(void)unused;
 	put_leave(FRAGMENT_RA, SITE_SAVED);
@@ -220,10 +221,12 @@ static void ambiguous(void **unused)
 	c = (struct rec_raw_cstack *)last_record(REC_RAW_CSTACK);
 	assert_non_null(c);
 	/* rsp right after the function has returned. */
-	assert_int_equal(c->registers, NODE_REGISTERS - 32);
+	assert_int_equal(c->end, NODE_REGISTERS - 32);
 	assert_int_equal(c->nr_stack, USED_WORDS - 4);
-	assert_int_equal(c->low, node.stop);
-	assert_int_equal(c->high, node.stop + 6 * 8);
+	g = (struct rec_raw_gap *)last_record(REC_RAW_GAP);
+	assert_non_null(g);
+	assert_int_equal(g->low, node.stop);
+	assert_int_equal(g->high, node.stop + 6 * 8);
 }
 
 /* What cannot be where the stack was: no stack is better than a wrong one. */

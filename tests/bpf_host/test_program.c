@@ -84,7 +84,8 @@ static void nothing_is_left_over(void **unused)
 	assert_int_equal(s->h.ts_ns, host.now_ns);
 	assert_int_equal(s->cpu, 2);
 	assert_int_equal(s->nr_kernel + s->nr_leaf + s->nr_root, 0);
-	assert_int_equal(s->call_ra | s->saved_ra | s->light_bif | s->process | s->epid, 0);
+	assert_int_equal(s->saved_ra | s->light_bif | s->process | s->epid, 0);
+	assert_int_equal(s->call_ra, NODE_FRAGMENTS + 7); /* of this one, too */
 	assert_int_equal(s->place, PLACE_OTHER);
 	assert_int_equal(s->stack_source, STACK_NONE);
 	assert_int_equal(s->pad, 0);

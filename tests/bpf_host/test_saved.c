@@ -82,7 +82,7 @@ static void assert_saved(const struct rec_raw_sample *s)
 	assert_whole(s);
 	assert_int_equal(s->place, PLACE_C_FROM_JIT);
 	assert_int_equal(s->stack_source, STACK_SAVED);
-	assert_int_equal(nr_records(REC_RAW_CSTACK), 0);
+	assert_int_equal(nr_records(REC_RAW_GAP), 0);
 }
 
 /* Not whole, and says so; its frames are true as far as they go. */
@@ -165,7 +165,7 @@ static void no_candidates(void **unused)
 	put_c_word(6, 0);
 	assert_int_equal(sample_inline()->status, SAMPLE_STATUS_BAD_BOUNDS);
 	assert_int_equal(sample_inline()->nr_leaf, 0);
-	assert_int_equal(nr_records(REC_RAW_CSTACK), 0);
+	assert_int_equal(nr_records(REC_RAW_GAP), 0);
 }
 
 /* The frame is at the very end: an empty stack, or the bottom alone. */
@@ -185,6 +185,7 @@ static void two_frames(void **unused)
 {
 	struct rec_raw_sample *s;
 	const struct rec_raw_cstack *c;
+	const struct rec_raw_gap *g;
 
 	(void)unused;
 	put_c_word(6, node.stop);
@@ -196,18 +197,25 @@ static void two_frames(void **unused)
 	/* What user space needs to tell. */
 	assert_int_equal(nr_records(REC_RAW_CSTACK), 1);
 	c = (const struct rec_raw_cstack *)last_record(REC_RAW_CSTACK);
-	assert_ptr_equal(host.records[0].bytes, c);
 	assert_int_equal(c->h.ts_ns, s->h.ts_ns);
 	assert_int_equal(c->os_tid, s->os_tid);
 	assert_int_equal(c->ip, NODE_BEAM_TEXT);
 	assert_int_equal(c->sp, NODE_REGISTERS - 8 * USED_WORDS);
-	assert_int_equal(c->registers, NODE_REGISTERS);
+	assert_int_equal(c->end, NODE_REGISTERS);
+	assert_int_equal(c->call_ra, INLINE_RA);
+	assert_int_equal(c->root, 0);
 	assert_int_equal(c->nr_stack, USED_WORDS);
 	assert_memory_equal(c->stack, host_at(c->sp, 8 * USED_WORDS), 8 * USED_WORDS);
-	assert_int_equal(c->low, node.stop);
-	assert_int_equal(c->high, node.stop + 6 * 8);
-	assert_true(c->nr_gap >= 6 && c->nr_gap <= 6 + 4);
-	assert_memory_equal(c->gap, host_at(c->low, 8u * c->nr_gap), 8u * c->nr_gap);
+	assert_int_equal(nr_records(REC_RAW_GAP), 1);
+	g = (const struct rec_raw_gap *)last_record(REC_RAW_GAP);
+	assert_ptr_equal(host.records[0].bytes, g);
+	assert_ptr_equal(host.records[host.nr_records - 2].bytes, c);
+	assert_int_equal(g->h.ts_ns, s->h.ts_ns);
+	assert_int_equal(g->os_tid, s->os_tid);
+	assert_int_equal(g->low, node.stop);
+	assert_int_equal(g->high, node.stop + 6 * 8);
+	assert_true(g->nr_gap >= 6 && g->nr_gap <= 6 + 4);
+	assert_memory_equal(g->gap, host_at(g->low, 8u * g->nr_gap), 8u * g->nr_gap);
 }
 
 /* The free words between heap top and stack hold return addresses of frames that are gone. */
@@ -234,38 +242,47 @@ static void old_frames_below_the_stack(void **unused)
 	assert_ambiguous(sample_inline());
 }
 
-/* The C stack's record stays inside the heap block, which may be the last before a hole. */
+/* The record stays inside the heap block, which may be the last before a hole. */
 static void gap_at_the_end(void **unused)
 {
 	(void)unused;
 	for (uint64_t above = 0; above <= 8; above++) {
-		struct rec_raw_cstack *c;
+		struct rec_raw_gap *g;
 		uint64_t high = node.hend - 8 * above;
 
 		put_c_word(6, node.stop);
 		put_c_word(20, high);
 		assert_int_equal(sample_inline()->status, SAMPLE_STATUS_AMBIGUOUS);
-		c = (struct rec_raw_cstack *)last_record(REC_RAW_CSTACK);
-		assert_non_null(c);
-		assert_int_equal(c->high, high);
-		assert_true(c->low + 8ull * c->nr_gap >= high);
-		assert_true(c->low + 8ull * c->nr_gap <= node.hend);
+		g = (struct rec_raw_gap *)last_record(REC_RAW_GAP);
+		assert_non_null(g);
+		assert_int_equal(g->high, high);
+		assert_true(g->low + 8ull * g->nr_gap >= high);
+		assert_true(g->low + 8ull * g->nr_gap <= node.hend);
 	}
 }
 
-/* A C stack too long for its record: the sample stays what it is. */
+/* Of a C stack too long for its record both ends are copied. */
 static void long_c_stack(void **unused)
 {
 	struct pt_regs r = regs_in_c(INLINE_RA, RAW_CSTACK_WORDS);
+	const uint32_t nr_root = RAW_CSTACK_WORDS - RAW_CSTACK_LEAF;
+	const struct rec_raw_cstack *c;
 
 	(void)unused;
-	put_c_word(6, node.stop);
-	put_c_word(20, node.stop + 6 * 8);
-	assert_ambiguous(sample(r));
-	assert_int_equal(nr_records(REC_RAW_CSTACK), 1);
-	r.sp -= 8;
-	assert_ambiguous(sample(r));
-	assert_int_equal(nr_records(REC_RAW_CSTACK), 0);
+	for (uint32_t more = 0; more <= 3000; more += 1000) {
+		r.sp = NODE_REGISTERS - 8ull * (RAW_CSTACK_WORDS + more);
+		sample(r);
+		assert_int_equal(nr_records(REC_RAW_CSTACK), 1);
+		c = (const struct rec_raw_cstack *)last_record(REC_RAW_CSTACK);
+		assert_int_equal(c->nr_stack, RAW_CSTACK_WORDS);
+		assert_int_equal(c->nr_leaf, more ? RAW_CSTACK_LEAF : RAW_CSTACK_WORDS);
+		assert_int_equal(c->root, more ? NODE_REGISTERS - 8ull * nr_root : 0);
+		assert_memory_equal(c->stack, host_at(c->sp, 8 * RAW_CSTACK_LEAF),
+				    8 * RAW_CSTACK_LEAF);
+		assert_memory_equal(c->stack + RAW_CSTACK_LEAF,
+				    host_at(NODE_REGISTERS - 8ull * nr_root, 8 * nr_root),
+				    8 * nr_root);
+	}
 }
 
 /* E stands near the call, however deep the C stack is; beyond the search nothing is taken. */
@@ -495,7 +512,7 @@ static void half_of_the_c_stack(void **unused)
 	host.fail_addr = NODE_REGISTERS - 8ull * 2 * EBEAM_CHUNK_WORDS;
 	assert_ambiguous(sample_inline());
 	assert_int_equal(nr_records(REC_RAW_CSTACK), 0);
-	assert_int_equal(counter(COUNTER_READ_FAULT), 2); /* here, and for the record */
+	assert_int_equal(counter(COUNTER_READ_FAULT), 1);
 }
 
 /* Each read in turn: complete only with the frames of E. */

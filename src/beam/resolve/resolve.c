@@ -4,8 +4,8 @@
  *
  *   root part, [... N frames ...], leaf part     Erlang, from return addresses
  *   the function of the instruction pointer      Erlang, if it stood in JIT code
- *   the BIF or NIF, the C function it entered    if it stood in C code called from JIT code
- *   the native leaf, kernel frames
+ *   the BIF or NIF                               if it stood in C code called from JIT code
+ *   native frames up to the leaf, kernel frames
  */
 #include "beam/resolve/resolve.h"
 
@@ -130,7 +130,7 @@ static void push_c_call(struct beam_resolver *r, struct names *names, struct fra
 		l->status = SAMPLE_STATUS_AMBIGUOUS;
 	if (t->function) {
 		entry = frame_of_native(r, names, t->function, &call->entry, &call->entry_start);
-		if (!t->mfa[0])
+		if (!t->mfa[0] && r->native.end != NATIVE_WHOLE)
 			frame_push(l, entry);
 	}
 }
@@ -258,7 +258,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	const struct known_thread *thread;
 	struct kind_evidence evidence;
 	enum sample_kind task;
-	raddr native_start = 0;
+	raddr start;
 	uint32_t leaf = 0;
 
 	if (!raw_is_sane(raw))
@@ -266,6 +266,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	out->nr_frames = 0;
 	l.status = raw->status;
 	l.saved_ra = raw->saved_ra;
+	unwind_native(r, raw);
 	thread = thread_of_tid(r, names, (int)raw->os_tid, raw->thread_type, raw->scheduler);
 	out->thread = thread->id;
 	out->process = raw->epid ? process_of_epid(r, names, raw->epid) : 0;
@@ -277,7 +278,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	else
 		push_top(r, names, &l, raw, thread->type, &call);
 	if (raw->user_ip && raw->place != PLACE_JIT && raw->place != PLACE_JIT_RUNTIME)
-		leaf = frame_of_native(r, names, raw->user_ip, &native, &native_start);
+		leaf = frame_of_native(r, names, raw->user_ip, &native, &start);
 	evidence = (struct kind_evidence){
 		.raw = raw,
 		.thread = thread->type,
@@ -294,7 +295,9 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	if (out->nr_frames == 0)
 		frame_push(&l, frame_of_name(names, NULL, state_name(out->kind), -1, FRAME_STATE));
 	/* The helper that JIT code entered may be the leaf itself. */
-	if (leaf && leaf != top_frame(&l))
+	if (r->native.nr)
+		push_native(r, names, &l, raw->process != 0);
+	else if (leaf && leaf != top_frame(&l))
 		frame_push(&l, leaf);
 	for (unsigned int i = raw->nr_kernel; i-- > 0;)
 		frame_push(&l, frame_of_kernel(r, names, raw->addrs[i]));
@@ -338,6 +341,7 @@ int beam_resolver_open(struct beam_resolver **out, struct beam_node *n, struct e
 	r->base.process = resolve_process_record;
 	r->base.code = resolve_code;
 	r->base.cstack = resolve_cstack;
+	r->base.gap = resolve_gap;
 	r->base.event = resolve_event;
 	r->base.call = resolve_call;
 	r->recent = r->older = (struct keytab)KEYTAB_INIT(struct known_process);

@@ -24,6 +24,9 @@ struct resolver *beam_resolver(struct beam_resolver *r);
 int beam_resolver_sync(struct beam_resolver *r, struct error *err);
 const struct jit_code *beam_resolver_jit(const struct beam_resolver *r);
 
+/* Bytes between where the stack of this thread began and its thread pointer; 0 = not known.  The
+ * same for all threads that the C library made, but the main thread. */
+uint64_t beam_resolver_thread_data(struct beam_resolver *r, raddr thread_pointer);
 /* The mappings that hold JIT code, and the block of shared fragments, for the probes; at most
  * max ranges; returns their number. */
 unsigned int beam_resolver_code_ranges(struct beam_resolver *r, struct address_range *ranges,

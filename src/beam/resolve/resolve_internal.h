@@ -41,6 +41,23 @@ struct known_thread {
 	uint16_t scheduler;
 };
 
+/* Why a native stack ends where it does. */
+enum native_end {
+	NATIVE_NONE,	  /* none was copied */
+	NATIVE_WHOLE,	  /* the call from JIT code, or the thread's start */
+	NATIVE_TRUNCATED, /* deeper than what was copied, or than the limit */
+	NATIVE_NO_CFI,	  /* code without call frame information */
+	NATIVE_BROKEN,	  /* rules that are not followed, or that lead elsewhere */
+};
+
+struct native_stack {
+	unsigned int nr;
+	enum native_end end;
+	raddr call_ra;			  /* what it was unwound to, in JIT code; 0 = nothing */
+	uint64_t saved;			  /* there: the register that call sites save E in */
+	raddr addrs[EBEAM_NATIVE_FRAMES]; /* leaf first, each inside of its function */
+};
+
 struct beam_resolver {
 	struct resolver base;
 	struct beam_node *node;
@@ -50,7 +67,10 @@ struct beam_resolver {
 	bool kernel_tried, imports_named;
 	struct id_format pids, ports;
 	struct unwinder *unwinder;
-	struct rec_raw_cstack cstack; /* of the next sample, if its time is the same */
+	/* Of the next sample, if their time is the same. */
+	struct rec_raw_cstack cstack;
+	struct rec_raw_gap gap;
+	struct native_stack native; /* of this sample */
 	struct cached_frame frames[FRAME_CACHE_SIZE];
 	struct keytab recent, older; /* of struct known_process; see known() */
 	uint64_t label_second;	     /* of the stream, in which was waited ... */
@@ -107,8 +127,16 @@ int resolve_event(struct resolver *base, struct names *names, const struct rec_r
 int resolve_call(struct resolver *base, struct names *names, const struct rec_raw_call *raw,
 		 struct resolved_call *out);
 
-/* ---- resolve_saved.c ---- */
+/* ---- resolve_native.c ---- */
 void resolve_cstack(struct resolver *base, const struct rec_raw_cstack *raw);
+/* Fills r->native. */
+void unwind_native(struct beam_resolver *r, const struct rec_raw_sample *raw);
+/* Those frames, with a reason in front if it is not whole.  Of a process: without those that a
+ * thread is inside of as long as it runs processes, if they have names. */
+void push_native(struct beam_resolver *r, struct names *names, struct frame_list *l, bool process);
+
+/* ---- resolve_saved.c ---- */
+void resolve_gap(struct resolver *base, const struct rec_raw_gap *raw);
 /* Adds the frames between the true stack pointer and the leaf part; sets saved_ra and status.  Does
  * nothing if the pointer cannot be found. */
 void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_list *l,

@@ -123,18 +123,18 @@ static void add_native(struct now_view *v, struct sched_now_row *r, raddr ip)
 static void unwind(struct now_view *v, struct now_row *r)
 {
 	uint64_t *words = xmalloc(STACK_COPY);
-	struct unwind_stack stack = {.base = r->regs.sp, .words = words};
+	struct unwind_stack stack = {.leaf = {.base = r->regs.sp, .words = words}};
 	struct unwind_regs regs = r->regs;
 	struct jit_function j;
 
-	stack.nr = copy_stack(v, regs.sp, words);
+	stack.leaf.nr = copy_stack(v, regs.sp, words);
 	for (int i = 0; regs.ip && i < SCHED_NOW_FRAMES; i++) {
 		raddr ip = i ? regs.ip - 1 : regs.ip;
 
 		if (jit_find(v->code.jit, ip, &j))
 			break;
 		add_native(v, r->shown, ip);
-		if (unwinder_step(v->unwinder, &regs, &stack, i == 0) != 0)
+		if (unwinder_step(v->unwinder, &regs, &stack) != 0)
 			break;
 	}
 	free(words);
@@ -173,7 +173,7 @@ static void sample_thread(struct now_view *v, struct now_row *r, const struct th
 		return;
 	}
 	r->stood = true;
-	r->regs = (struct unwind_regs){.ip = was->ip, .sp = was->sp};
+	r->regs = (struct unwind_regs){.ip = was->ip, .sp = was->sp, .exact = true};
 	unwind(v, r);
 	thread_state_read(&after, v->node->os_pid, r->os_tid);
 	if (!same_place(was, &after)) {
@@ -263,7 +263,7 @@ static void sample_core(struct now_view *v)
 			r->os_tid = t->os_tid;
 			r->stood = true;
 			r->regs = (struct unwind_regs){
-				.ip = t->ip, .sp = t->sp, .bp = t->bp, .bx = t->bx};
+				.ip = t->ip, .sp = t->sp, .bp = t->bp, .bx = t->bx, .exact = true};
 			r->last.where = t->syscall >= 0 ? THREAD_IN_SYSCALL : THREAD_OFF_CPU;
 			r->last.syscall = t->syscall;
 			unwind(v, r);

@@ -50,6 +50,7 @@ static void set_code(struct live *l)
 	struct session_code code = {
 		.mappings = mappings,
 		.normal_exit = jit_normal_exit(beam_resolver_jit(l->resolver)),
+		.thread_data = l->thread_data,
 	};
 
 	code.nr_mappings =
@@ -68,6 +69,8 @@ static int add_threads(struct live *l, struct error *err)
 	for (int i = 0; i < nr && rc == 0; i++)
 		rc = session_add_thread(l->session, threads[i].thread_pointer, &threads[i].info,
 					err);
+	if (nr > 0)
+		l->thread_data = beam_resolver_thread_data(l->resolver, threads[0].thread_pointer);
 	free(threads);
 	return rc;
 }

@@ -269,6 +269,7 @@ void session_set_code(struct session *s, const struct session_code *code)
 	state->nr_jit = MIN(nr, EBEAM_JIT_RANGES);
 	state->fragments = code->fragments;
 	state->normal_exit = code->normal_exit;
+	state->thread_data = code->thread_data;
 	state->jit_hull = hull;
 }
 

@@ -94,6 +94,7 @@ struct session_code {
 	unsigned int nr_mappings;
 	struct address_range fragments; /* the shared fragments, inside a mapping */
 	uint64_t normal_exit; /* return address at the bottom of every stack; 0 = unknown */
+	uint64_t thread_data; /* see struct probe_state */
 };
 /* May be called again while running. */
 void session_set_code(struct session *s, const struct session_code *code);

@@ -36,6 +36,16 @@ CODE(entry, PUSH_BP LABEL(pushed) MOVE_SP LABEL(framed) PUSH_BX LABEL(saved));
 CODE(by_rbx, ".cfi_def_cfa 3, 32\n");
 CODE(by_r12, ".cfi_def_cfa 12, 32\n");
 CODE(by_expression, ".cfi_escape 0x0f, 3, 0x77, 8, 6\n"); /* *(rsp + 8) */
+CODE(by_unknown, ".cfi_escape 0x0f, 3, 0x77, 8, 0x1e\n"); /* a multiplication of one value */
+/* As linkers write it for the stubs of a PLT: rsp + 8, and 8 more behind the push, at offset 11. */
+__asm__(".text\n.balign 16\n");
+CODE(plt, ".cfi_escape 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22\n"
+	  ".fill 11, 1, 0x90\n" LABEL(plt_pushed));
+/* As C libraries write it for the way back from a signal handler: all in memory, at rsp. */
+CODE(signal, ".cfi_signal_frame\n"
+	     ".cfi_escape 0x0f, 3, 0x77, 32, 6\n"  /* the CFA: *(rsp + 32) */
+	     ".cfi_escape 0x10, 16, 2, 0x77, 0\n"  /* at rsp */
+	     ".cfi_escape 0x10, 6, 2, 0x77, 8\n"); /* at rsp + 8 */
 CODE(no_return, ".cfi_undefined 16\n");
 CODE(same_return, ".cfi_same_value 16\n");
 CODE(far_return, ".cfi_def_cfa_offset 32\n.cfi_offset 16, -16\n");
@@ -47,7 +57,8 @@ CODE(bp_expression, ".cfi_escape 0x10, 6, 2, 0x77, 0\n"); /* at rsp */
 CODE(bp_at_cfa, ".cfi_offset 6, 0\n");
 CODE(noreturn_caller, ".cfi_def_cfa_offset 48\n" LABEL(call));
 CODE(after_call, "");
-extern const char unwind_pushed[], unwind_framed[], unwind_saved[], unwind_call[];
+extern const char unwind_pushed[], unwind_framed[], unwind_saved[], unwind_call[],
+	unwind_plt_pushed[];
 /* No frame information. */
 __asm__(".text\n.globl unwind_bare\nunwind_bare:\nnop\nnop\nnop\nnop\n");
 extern const char unwind_bare[];
@@ -75,7 +86,7 @@ static int open_test(void **state)
 	unwinder_open(&t.u, t.objects);
 	for (uint64_t i = 0; i < NR; i++)
 		t.words[i] = WORD(i);
-	t.stack = (struct unwind_stack){.base = BASE, .words = t.words, .nr = NR};
+	t.stack = (struct unwind_stack){.leaf = {BASE, t.words, NR}};
 	*state = &t;
 	return 0;
 }
@@ -91,6 +102,12 @@ static int close_test(void **state)
 
 #define REGS(ip, sp, bp, bx) ((struct unwind_regs){ip, sp, bp, bx})
 
+static int step_from(struct fixture *t, struct unwind_regs *r, bool exact)
+{
+	r->exact = exact;
+	return unwinder_step(t->u, r, &t->stack);
+}
+
 static void check_regs(const struct unwind_regs *r, struct unwind_regs expect)
 {
 	assert_int_equal(r->ip, expect.ip);
@@ -105,12 +122,12 @@ static void step(struct fixture *t, struct unwind_regs from, struct unwind_regs 
 
 	for (int i = 0; i < 2; i++) { /* the second time from what was kept */
 		r = from;
-		assert_int_equal(unwinder_step(t->u, &r, &t->stack, true), 0);
+		assert_int_equal(step_from(t, &r, true), 0);
 		check_regs(&r, to);
 	}
 	r = from; /* the same as a return address: what lies before it counts */
 	r.ip++;
-	assert_int_equal(unwinder_step(t->u, &r, &t->stack, false), 0);
+	assert_int_equal(step_from(t, &r, false), 0);
 	check_regs(&r, to);
 }
 
@@ -119,7 +136,7 @@ static void refuse(struct fixture *t, struct unwind_regs from, int code)
 	for (int i = 0; i < 2; i++) {
 		struct unwind_regs r = from;
 
-		assert_int_equal(unwinder_step(t->u, &r, &t->stack, true), code);
+		assert_int_equal(step_from(t, &r, true), code);
 		check_regs(&r, from); /* unchanged */
 	}
 }
@@ -163,6 +180,28 @@ static void other_rules(void **state)
 	step(t, REGS(AT(bp_at_cfa), BASE, 5, 6), REGS(WORD(0), BASE + 8, WORD(1), 6));
 }
 
+static void expressions(void **state)
+{
+	struct fixture *t = *state;
+	struct unwind_regs r = REGS(AT(signal), BASE, 5, 6);
+
+	t->words[1] = BASE + 64;
+	step(t, REGS(AT(by_expression), BASE, 5, 6), REGS(WORD(7), BASE + 64, 5, 6));
+	refuse(t, REGS(AT(by_expression), BASE + 16, 5, 6), -ENOTSUP); /* leads down */
+	t->words[1] = WORD(1);
+	step(t, REGS(AT(plt), BASE, 5, 6), REGS(WORD(0), BASE + 8, 5, 6));
+	step(t, REGS(AT(plt_pushed), BASE, 5, 6), REGS(WORD(1), BASE + 16, 5, 6));
+	step(t, REGS(AT(bp_expression), BASE, 5, 6), REGS(WORD(0), BASE + 8, WORD(0), 6));
+	/* What a signal interrupted is no call. */
+	t->words[4] = BASE + 96;
+	assert_int_equal(step_from(t, &r, true), 0);
+	check_regs(&r, REGS(WORD(0), BASE + 96, WORD(1), 6));
+	assert_true(r.exact);
+	r = REGS(AT(entry), BASE, 5, 6);
+	assert_int_equal(step_from(t, &r, true), 0);
+	assert_false(r.exact);
+}
+
 /* A call that does not return is the last instruction: its return address is in the next
  * function, whose rules are others. */
 static void return_address_after_the_end(void **state)
@@ -172,10 +211,10 @@ static void return_address_after_the_end(void **state)
 	struct unwind_regs r = REGS(end, BASE, 5, 6);
 
 	assert_int_equal(end, AT(call) + 2); /* nothing between them */
-	assert_int_equal(unwinder_step(t->u, &r, &t->stack, false), 0);
+	assert_int_equal(step_from(t, &r, false), 0);
 	check_regs(&r, REGS(WORD(5), BASE + 48, 5, 6));
 	r = REGS(end, BASE, 5, 6);
-	assert_int_equal(unwinder_step(t->u, &r, &t->stack, true), 0);
+	assert_int_equal(step_from(t, &r, true), 0);
 	check_regs(&r, REGS(WORD(0), BASE + 8, 5, 6));
 }
 
@@ -190,11 +229,11 @@ static void chain(void **state)
 	t->words[2] = AT(framed) + 1;	 /* returns to this one ... */
 	t->words[7] = 55;		 /* ... whose caller's rbp is this, ... */
 	t->words[8] = AT(no_return) + 1; /* ... which returns here */
-	assert_int_equal(unwinder_step(t->u, &r, &t->stack, true), 0);
+	assert_int_equal(step_from(t, &r, true), 0);
 	check_regs(&r, REGS(AT(framed) + 1, BASE + 24, BASE + 56, 66));
-	assert_int_equal(unwinder_step(t->u, &r, &t->stack, false), 0);
+	assert_int_equal(step_from(t, &r, false), 0);
 	check_regs(&r, REGS(AT(no_return) + 1, BASE + 72, 55, 66));
-	assert_int_equal(unwinder_step(t->u, &r, &t->stack, false), -ENOTSUP);
+	assert_int_equal(step_from(t, &r, false), 1);
 	check_regs(&r, REGS(AT(no_return) + 1, BASE + 72, 55, 66));
 }
 
@@ -205,12 +244,11 @@ static void rules_of_other_kinds(void **state)
 	struct fixture *t = *state;
 
 	refuse(t, REGS(AT(by_r12), BASE, 5, 6), -ENOTSUP);
-	refuse(t, REGS(AT(by_expression), BASE, 5, 6), -ENOTSUP);
-	refuse(t, REGS(AT(no_return), BASE, 5, 6), -ENOTSUP);
+	refuse(t, REGS(AT(by_unknown), BASE, 5, 6), -ENOTSUP);
+	refuse(t, REGS(AT(no_return), BASE, 5, 6), 1);
 	refuse(t, REGS(AT(same_return), BASE, 5, 6), -ENOTSUP);
 	refuse(t, REGS(AT(bp_in_register), BASE, 5, 6), -ENOTSUP);
 	refuse(t, REGS(AT(bp_value), BASE, 5, 6), -ENOTSUP);
-	refuse(t, REGS(AT(bp_expression), BASE, 5, 6), -ENOTSUP);
 }
 
 static void no_frame_information(void **state)
@@ -223,7 +261,7 @@ static void no_frame_information(void **state)
 	refuse(t, REGS((raddr)(uintptr_t)&r, BASE, 5, 6), -ENOENT); /* a stack */
 	for (size_t i = 0; i < ARRAY_SIZE(nowhere); i++)
 		refuse(t, REGS(nowhere[i], BASE, 5, 6), -ENOENT);
-	assert_int_equal(unwinder_step(t->u, &r, &t->stack, false), -ENOENT); /* before 0 */
+	assert_int_equal(step_from(t, &r, false), -ENOENT); /* before 0 */
 	check_regs(&r, (struct unwind_regs){0});
 }
 
@@ -241,9 +279,9 @@ static void outside_of_the_copy(void **state)
 	step(t, REGS(AT(entry), end - 8, 5, 6), REGS(WORD(NR - 1), end, 5, 6));
 	refuse(t, REGS(AT(saved), BASE - 8, BASE, 6), -EFAULT); /* rbx was saved below */
 	refuse(t, REGS(AT(saved), BASE, end - 8, 6), -EFAULT);	/* the return address above */
-	t->stack.nr = 0;
+	t->stack.leaf.nr = 0;
 	refuse(t, REGS(AT(entry), BASE, 5, 6), -EFAULT);
-	t->stack.words = NULL;
+	t->stack.leaf.words = NULL;
 	refuse(t, REGS(AT(entry), BASE, 5, 6), -EFAULT);
 }
 
@@ -272,9 +310,9 @@ static void many_addresses(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(room); i++) {
 		struct unwind_regs r = REGS((raddr)(uintptr_t)&room[i], BASE, 5, 6);
 
-		assert_int_equal(unwinder_step(t->u, &r, &t->stack, true), -ENOENT);
+		assert_int_equal(step_from(t, &r, true), -ENOENT);
 		r = REGS(AT(framed), BASE, cfa - 16, 6);
-		assert_int_equal(unwinder_step(t->u, &r, &t->stack, true), 0);
+		assert_int_equal(step_from(t, &r, true), 0);
 		check_regs(&r, REGS(WORD(7), cfa, WORD(6), 6));
 	}
 }
@@ -308,20 +346,21 @@ static void this_program(void **state)
 {
 	static struct truth truth;
 	struct fixture *t = *state;
-	struct unwind_stack stack = {.words = truth.words};
+	struct unwind_stack stack = {.leaf = {.words = truth.words}};
 	struct unwind_regs r;
 
 	take_truth(&truth);
 	assert_in_range(truth.nr, 2, ARRAY_SIZE(truth.words));
-	stack.base = truth.regs.sp;
-	stack.nr = truth.nr;
+	stack.leaf.base = truth.regs.sp;
+	stack.leaf.nr = truth.nr;
+	truth.regs.exact = true;
 	r = truth.regs;
-	assert_int_equal(unwinder_step(t->u, &r, &stack, true), 0);
+	assert_int_equal(unwinder_step(t->u, &r, &stack), 0);
 	assert_int_equal(r.ip, truth.return_address);
 	assert_int_equal(r.sp, truth.canonical);
-	stack.nr--; /* without the return address */
+	stack.leaf.nr--; /* without the return address */
 	r = truth.regs;
-	assert_int_equal(unwinder_step(t->u, &r, &stack, true), -EFAULT);
+	assert_int_equal(unwinder_step(t->u, &r, &stack), -EFAULT);
 	check_regs(&r, truth.regs);
 }
 
@@ -343,6 +382,7 @@ int main(void)
 		TEST(prologue),
 		TEST(epilogue),
 		TEST(other_rules),
+		TEST(expressions),
 		TEST(return_address_after_the_end),
 		TEST(chain),
 		TEST(rules_of_other_kinds),

@@ -14,11 +14,17 @@
 #include "base/compiler.h"
 #include "lib/resolvefix.h"
 
-#define C_STACK	  0x7f0000100000ull
-#define E_STACK	  0x7f0000200000ull
-#define TERM(n)	  (((uint64_t)(n) << 4) | 0xf)
-#define ALL	  "lists:e/5 lists.erl:500; lists:d/4 lists.erl:400; "
-#define LEAF	  "lists:a/1 lists.erl:100; native test_resolve_saved:interrupted"
+#define C_STACK 0x7f0000100000ull
+#define E_STACK 0x7f0000200000ull
+#define TERM(n) (((uint64_t)(n) << 4) | 0xf)
+#define ALL	"lists:e/5 lists.erl:500; lists:d/4 lists.erl:400; "
+#define CALLER	"lists:a/1 lists.erl:100; "
+#define LEAF	CALLER "native test_resolve_saved:interrupted"
+/* Of a C stack that is not whole. */
+#define ENDS(why) "native [... native frames: " why " ...]; native test_resolve_saved:interrupted"
+#define TRUNCATED CALLER ENDS("deeper than what is copied")
+#define NO_CFI	  CALLER "native [... native frames: no unwind information ...]; native "
+#define BROKEN	  CALLER ENDS("cannot be unwound")
 #define AMBIGUOUS SAMPLE_ERLANG, SAMPLE_STATUS_AMBIGUOUS
 #define COMPLETE  SAMPLE_ERLANG, SAMPLE_STATUS_COMPLETE
 
@@ -31,6 +37,7 @@ static int __attribute__((noinline)) interrupted(int n)
 struct saved_test {
 	struct fix *x;
 	struct rec_raw_cstack c;
+	struct rec_raw_gap g;
 	union fix_sample s;
 };
 
@@ -60,18 +67,25 @@ static int open_test(void **state)
 		.h = t->s.rec.h,
 		.os_tid = t->s.rec.os_tid,
 		.nr_stack = 1,
-		.nr_gap = 8,
+		.nr_leaf = 1,
 		.ip = t->s.rec.user_ip,
 		.sp = C_STACK,
 		.bp = E_STACK,
-		.registers = C_STACK + 8,
+		.end = C_STACK + 8,
+		.call_ra = t->s.rec.call_ra,
+		.stack = {t->s.rec.call_ra},
+	};
+	t->c.h.size = sizeof(t->c);
+	t->g = (struct rec_raw_gap){
+		.h = t->s.rec.h,
+		.os_tid = t->s.rec.os_tid,
+		.nr_gap = 8,
 		.low = E_STACK,
 		.high = E_STACK + 32,
-		.stack = {t->s.rec.call_ra},
 		.gap = {TERM(1), fix_return(x, 1, 0), TERM(2), fix_return(x, 2, 0),
 			fix_return(x, 3, 0), TERM(3), TERM(4), TERM(5)},
 	};
-	t->c.h.size = sizeof(t->c);
+	t->g.h.size = sizeof(t->g);
 	*state = t;
 	return 0;
 }
@@ -86,6 +100,7 @@ static void check(struct saved_test *t, const char *frames, enum sample_kind kin
 		  enum sample_status status)
 {
 	t->x->r->base.cstack(&t->x->r->base, &t->c);
+	t->x->r->base.gap(&t->x->r->base, &t->g);
 	fix_assert(t->x, &t->s, frames, kind, status);
 }
 
@@ -96,7 +111,7 @@ static void test_frames_between(void **state)
 	check(t, ALL "lists:c/3 lists.erl:300; lists:b/2 lists.erl:200; " LEAF, COMPLETE);
 	t->c.bp = E_STACK + 16;
 	check(t, ALL "lists:c/3 lists.erl:300; " LEAF, COMPLETE);
-	t->c.bp = t->c.high;
+	t->c.bp = t->g.high;
 	check(t, ALL LEAF, COMPLETE);
 	/* With a part missing in the middle it is not whole. */
 	t->s.rec.skipped_frames = 5;
@@ -130,41 +145,55 @@ static void test_wrong_ends(void **state)
 	struct saved_test *t = *state;
 	const struct rec_raw_cstack good = t->c;
 
-#define BAD(member, value)                                                                         \
+#define BAD(member, value, frames)                                                                 \
 	t->c = good;                                                                               \
 	t->c.member = value;                                                                       \
-	check(t, ALL LEAF, AMBIGUOUS)
-	BAD(stack[0], fix_return(t->x, 5, 0));
-	BAD(registers, C_STACK);
-	BAD(registers, C_STACK + 16);
-	BAD(nr_stack, 0);
-	BAD(ip, 0x10);
-	BAD(ip, t->x->base); /* executable, without frame information */
-	BAD(bp, E_STACK + 1);
-	BAD(bp, E_STACK - 8);
-	BAD(bp, t->c.high + 8);
-	BAD(bp, 0);
-	BAD(sp, UINT64_MAX - 7);
+	check(t, ALL frames, AMBIGUOUS)
+	BAD(stack[0], fix_return(t->x, 5, 0), BROKEN);
+	BAD(call_ra, fix_return(t->x, 5, 0), BROKEN);
+	BAD(end, C_STACK, BROKEN);
+	BAD(end, C_STACK + 16,
+	    CALLER "native [... native frames: no unwind information ...]; "
+		   "native [anon]; native test_resolve_saved:interrupted");
+	BAD(nr_leaf, 0, TRUNCATED);
+	BAD(ip, 0x10, NO_CFI "[unknown]");
+	BAD(sp, UINT64_MAX - 7, BROKEN);
+	BAD(bp, E_STACK + 1, LEAF);
+	BAD(bp, E_STACK - 8, LEAF);
+	BAD(bp, t->g.high + 8, LEAF);
+	BAD(bp, 0, LEAF);
 #undef BAD
 }
 
 /* Copies that cannot be are not taken. */
-static void test_impossible_copies(void **state)
+static void test_impossible_gaps(void **state)
 {
 	struct saved_test *t = *state;
-	const struct rec_raw_cstack good = t->c;
+	const struct rec_raw_gap good = t->g;
 
 #define REFUSED(member, value)                                                                     \
-	t->c = good;                                                                               \
-	t->c.member = value;                                                                       \
+	t->g = good;                                                                               \
+	t->g.member = value;                                                                       \
 	check(t, ALL LEAF, AMBIGUOUS)
-	REFUSED(nr_stack, RAW_CSTACK_WORDS + 1);
-	REFUSED(nr_gap, RAW_CSTACK_GAP + 1);
+	REFUSED(nr_gap, RAW_GAP_WORDS + 1);
 	REFUSED(nr_gap, 3);
 	REFUSED(high, UINT64_MAX & ~7ull);
 	REFUSED(high, E_STACK - 8);
 	REFUSED(low, 0);
+	REFUSED(h.ts_ns, 77);
+	REFUSED(os_tid, 77);
 #undef REFUSED
+}
+
+static void test_impossible_c_stacks(void **state)
+{
+	struct saved_test *t = *state;
+
+	t->c.nr_stack = RAW_CSTACK_WORDS + 1;
+	check(t, ALL LEAF, AMBIGUOUS);
+	t->c.h.size -= 8;
+	t->c.nr_stack = RAW_CSTACK_WORDS;
+	check(t, ALL LEAF, AMBIGUOUS);
 }
 
 /* In a fragment the first words are return addresses of any alignment, known by where they lie. */
@@ -173,24 +202,25 @@ static void test_fragment(void **state)
 	struct saved_test *t = *state;
 	raddr ra = fix_return(t->x, 1, 0) + 3;
 
-	t->s.rec.call_ra = t->c.stack[0] = fix_fragment(t->x, "call_bif_shared") + 0x81;
-	t->c.gap[0] = ra;
-	t->c.gap[1] = TERM(1);
+	t->s.rec.call_ra = t->c.call_ra = t->c.stack[0] =
+		fix_fragment(t->x, "call_bif_shared") + 0x81;
+	t->g.gap[0] = ra;
+	t->g.gap[1] = TERM(1);
 	check(t,
 	      ALL "lists:c/3 lists.erl:300; lists:b/2 lists.erl:200; "
 		  "runtime global::call_bif_shared; native test_resolve_saved:interrupted",
 	      COMPLETE);
 	/* Nested: the fragment was called by another one. */
-	t->c.gap[0] = fix_fragment(t->x, "i_bif_body_shared") + 0x41;
-	t->c.gap[1] = ra;
+	t->g.gap[0] = fix_fragment(t->x, "i_bif_body_shared") + 0x41;
+	t->g.gap[1] = ra;
 	check(t,
 	      ALL "lists:c/3 lists.erl:300; lists:b/2 lists.erl:200; "
 		  "runtime global::i_bif_body_shared; runtime global::call_bif_shared; "
 		  "native test_resolve_saved:interrupted",
 	      COMPLETE);
 	/* Right at the highest candidate, whose unaligned word the walk has passed over. */
-	t->c.bp = t->c.high;
-	t->c.gap[4] = ra;
+	t->c.bp = t->g.high;
+	t->g.gap[4] = ra;
 	check(t,
 	      ALL "lists:b/2 lists.erl:200; runtime global::call_bif_shared; "
 		  "native test_resolve_saved:interrupted",
@@ -203,7 +233,8 @@ static void test_fragment_c_stack(void **state)
 	struct saved_test *t = *state;
 
 	t->x->f->node.identity.native_stack = false;
-	t->s.rec.call_ra = t->c.stack[0] = fix_fragment(t->x, "call_bif_shared") + 0x81;
+	t->s.rec.call_ra = t->c.call_ra = t->c.stack[0] =
+		fix_fragment(t->x, "call_bif_shared") + 0x81;
 	t->s.rec.saved_ra = fix_return(t->x, 0, 0) + 3;
 	check(t,
 	      ALL "lists:c/3 lists.erl:300; lists:b/2 lists.erl:200; lists:a/1 lists.erl:100; "
@@ -217,8 +248,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_frames_between),	   TEST(test_no_copy),
 		TEST(test_copy_of_another_sample), TEST(test_wrong_ends),
-		TEST(test_impossible_copies),	   TEST(test_fragment),
-		TEST(test_fragment_c_stack),
+		TEST(test_impossible_gaps),	   TEST(test_fragment),
+		TEST(test_fragment_c_stack),	   TEST(test_impossible_c_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The C stack that came with a sample, unwound from the leaf to the call from JIT code, or to where
+ * the thread began.  Part of the resolver.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "beam/resolve/resolve_internal.h"
+
+void resolve_cstack(struct resolver *base, const struct rec_raw_cstack *raw)
+{
+	struct beam_resolver *r = (struct beam_resolver *)base; /* base is its first member */
+	size_t size = offsetof(struct rec_raw_cstack, stack) + 8 * (size_t)raw->nr_stack;
+
+	if (raw->nr_stack <= RAW_CSTACK_WORDS && raw->nr_leaf <= raw->nr_stack &&
+	    raw->h.size >= size)
+		memcpy(&r->cstack, raw, size);
+}
+
+static void push_address(struct native_stack *n, const struct unwind_regs *regs)
+{
+	n->addrs[n->nr++] = regs->exact ? regs->ip : regs->ip - 1;
+}
+
+/* Why it ends before the call or the thread's start. */
+static enum native_end end_of(int rc)
+{
+	switch (rc) {
+	case -ENOENT:
+		return NATIVE_NO_CFI;
+	case -EFAULT:
+		return NATIVE_TRUNCATED;
+	default:
+		return NATIVE_BROKEN;
+	}
+}
+
+/* Frames from regs on.  Where code has no frame information `guess` is what the caller was guessed
+ * from; its `from` is 0 else. */
+struct guess {
+	struct unwind_regs regs;
+	raddr from;
+	unsigned int nr; /* frames up to there */
+};
+
+#define THREAD_DATA_MAX (64u << 10)
+
+uint64_t beam_resolver_thread_data(struct beam_resolver *r, raddr thread_pointer)
+{
+	raddr base = thread_pointer - THREAD_DATA_MAX;
+	uint64_t *words = xmalloc(THREAD_DATA_MAX);
+	size_t i = 0;
+
+	/* The topmost return address into the function that has no caller stands where the stack
+	 * began. */
+	if (mem_read(r->node->mem, base, words, THREAD_DATA_MAX) == 0)
+		i = THREAD_DATA_MAX / 8;
+	while (i > 0 && !unwinder_is_outermost(r->unwinder, words[i - 1]))
+		i--;
+	free(words);
+	return i ? thread_pointer - (base + 8 * i) : 0;
+}
+
+static void follow(struct beam_resolver *r, struct unwind_regs regs, struct guess *guess)
+{
+	const struct rec_raw_cstack *c = &r->cstack;
+	struct native_stack *n = &r->native;
+	const struct unwind_stack stack = {
+		.leaf = {c->sp, c->stack, c->nr_leaf},
+		.root = {c->root, c->stack + RAW_CSTACK_LEAF,
+			 c->nr_stack > RAW_CSTACK_LEAF && c->root ? c->nr_stack - RAW_CSTACK_LEAF
+								  : 0},
+	};
+	int rc;
+
+	while (n->nr < EBEAM_NATIVE_FRAMES) {
+		push_address(n, &regs);
+		rc = unwinder_step(r->unwinder, &regs, &stack);
+		if (rc == -ENOENT) {
+			if (guess->nr != n->nr)
+				*guess = (struct guess){.regs = regs, .from = regs.sp, .nr = n->nr};
+			rc = unwinder_guess(r->unwinder, &regs, &stack, &guess->from);
+		}
+		if (rc == 0 && (!c->end || regs.sp < c->end))
+			continue;
+		if (rc == 1 && !c->end) {
+			n->end = NATIVE_WHOLE;
+		} else if (rc == 0 && regs.sp == c->end && regs.ip == c->call_ra) {
+			n->end = NATIVE_WHOLE;
+			n->call_ra = c->call_ra;
+			n->saved = r->node->identity.otp == 24 ? regs.r12 : regs.bp;
+		} else {
+			n->end = end_of(rc);
+		}
+		return;
+	}
+	n->end = NATIVE_TRUNCATED;
+}
+
+/* Guesses that lead nowhere, before what is known is all there is. */
+#define MAX_GUESSES 32
+
+void unwind_native(struct beam_resolver *r, const struct rec_raw_sample *raw)
+{
+	const struct rec_raw_cstack *c = &r->cstack;
+	struct native_stack *n = &r->native;
+	struct unwind_regs regs = {
+		.ip = c->ip, .sp = c->sp, .bp = c->bp, .bx = c->bx, .r12 = c->r12, .exact = true};
+	struct guess guess = {0};
+
+	n->nr = 0;
+	n->end = NATIVE_NONE;
+	n->call_ra = 0;
+	if (c->h.ts_ns != raw->h.ts_ns || c->os_tid != raw->os_tid)
+		return;
+	follow(r, regs, &guess);
+	for (int i = 0; guess.nr && n->end != NATIVE_WHOLE; i++) {
+		n->nr = guess.nr - 1;
+		if (i == MAX_GUESSES || n->end == NATIVE_NO_CFI) {
+			n->nr++;
+			n->end = NATIVE_NO_CFI;
+			return;
+		}
+		follow(r, guess.regs, &guess);
+	}
+}
+
+/* Functions of the VM that run processes, one after the other. */
+static bool is_loop(const char *symbol)
+{
+	return strcmp(symbol, "process_main") == 0 ||
+	       strcmp(symbol, "erts_dirty_process_main") == 0;
+}
+
+static const char *const ends[] = {
+	[NATIVE_TRUNCATED] = "[... native frames: deeper than what is copied ...]",
+	[NATIVE_NO_CFI] = "[... native frames: no unwind information ...]",
+	[NATIVE_BROKEN] = "[... native frames: cannot be unwound ...]",
+};
+
+void push_native(struct beam_resolver *r, struct names *names, struct frame_list *l, bool process)
+{
+	const struct native_stack *n = &r->native;
+	uint32_t frames[EBEAM_NATIVE_FRAMES];
+	unsigned int nr = 0;
+	const char *symbol;
+	raddr start;
+
+	for (; nr < n->nr; nr++) {
+		frames[nr] = frame_of_native(r, names, n->addrs[nr], &symbol, &start);
+		if (process && symbol && is_loop(symbol))
+			break;
+	}
+	if (ends[n->end])
+		frame_push(l, frame_of_name(names, NULL, ends[n->end], -1, FRAME_NATIVE));
+	while (nr-- > 0)
+		frame_push(l, frames[nr]);
+}
