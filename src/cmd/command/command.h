@@ -44,6 +44,7 @@ enum option_id {
 	OPTION_CALL_WEIGHT,  /* --weight calls|time, of trace */
 	OPTION_LINES,	     /* --lines */
 	OPTION_KINDS,	     /* --kinds: root frame per kind */
+	OPTION_NATIVE,	     /* --native full|leaf|none */
 	OPTION_NO_NATIVE,    /* --no-native */
 	OPTION_NO_KERNEL,    /* --no-kernel */
 	OPTION_IDLE,	     /* --idle */
@@ -136,6 +137,7 @@ struct options {
 	int verbosity; /* log level: -1 = -q, n = n times -v */
 	enum color_mode color;
 	enum snapshot_by by;
+	enum snapshot_native native;
 	enum process_group_by group_by;
 	uint64_t longer_than_ns; /* 0 = not given */
 	enum message_rows rows;

@@ -225,7 +225,7 @@ struct snapshot_options render_snapshot_options(const struct render *r, const st
 	return (struct snapshot_options){
 		.by = opt->by,
 		.lines = opt->lines || (r->exporter && r->exporter->wants_lines),
-		.no_native = opt->no_native,
+		.native = opt->no_native ? SNAPSHOT_NATIVE_NONE : opt->native,
 		.no_kernel = opt->no_kernel,
 		.idle = opt->idle,
 		/* Time of several kinds, which must not be taken for one. */

@@ -27,6 +27,11 @@ static const char *word_by(unsigned int i)
 	return i <= SNAPSHOT_BY_NONE ? snapshot_by_name((enum snapshot_by)i) : NULL;
 }
 
+static const char *word_native(unsigned int i)
+{
+	return i <= SNAPSHOT_NATIVE_NONE ? snapshot_native_name((enum snapshot_native)i) : NULL;
+}
+
 static const char *word_group_by(unsigned int i)
 {
 	return i < NR_PROCESS_GROUP_BY ? process_group_by_name((enum process_group_by)i) : NULL;
@@ -254,8 +259,11 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_KINDS] = {0, "kinds", NULL,
 		"a root frame for what the thread was doing: gc, bif, poll, ...",
 		NULL, FLAG(kinds)},
+	[OPTION_NATIVE] = {0, "native", "FRAMES",
+		"of C code: all frames, the innermost of each stack, or none", "full",
+		CHOICE(native, word_native)},
 	[OPTION_NO_NATIVE] = {0, "no-native", NULL,
-		"leave out frames of C code", NULL, FLAG(no_native)},
+		"the same as --native none", NULL, FLAG(no_native)},
 	[OPTION_NO_KERNEL] = {0, "no-kernel", NULL,
 		"leave out frames of the kernel", NULL, FLAG(no_kernel)},
 	[OPTION_IDLE] = {0, "idle", NULL,

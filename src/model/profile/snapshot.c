@@ -136,6 +136,13 @@ const char *frame_kind_name(enum frame_kind kind)
 								 : "unknown";
 }
 
+const char *snapshot_native_name(enum snapshot_native native)
+{
+	static const char *const words[] = {"full", "leaf", "none"};
+
+	return words[native];
+}
+
 const char *snapshot_by_name(enum snapshot_by by)
 {
 	return (unsigned int)by < ARRAY_SIZE(by_names) ? by_names[by] : "unknown";

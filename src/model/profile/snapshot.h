@@ -22,10 +22,17 @@ enum snapshot_by {
 	SNAPSHOT_BY_NONE,
 };
 
+/* Frames of C code, FRAME_NATIVE and FRAME_RUNTIME. */
+enum snapshot_native {
+	SNAPSHOT_NATIVE_FULL,
+	SNAPSHOT_NATIVE_LEAF, /* of FRAME_NATIVE only the innermost */
+	SNAPSHOT_NATIVE_NONE,
+};
+
 struct snapshot_options {
 	enum snapshot_by by;
-	bool lines;	/* lines are part of a frame's identity and text */
-	bool no_native; /* drop FRAME_NATIVE and FRAME_RUNTIME frames */
+	bool lines; /* lines are part of a frame's identity and text */
+	enum snapshot_native native;
 	bool no_kernel; /* drop FRAME_KERNEL frames */
 	bool idle; /* with threads that sleep (SAMPLE_WAIT), and the functions of those that spin */
 	bool kind_root;		  /* a root frame "[gc]", "[bif]", ... above the group */
@@ -130,5 +137,6 @@ const char *sample_kind_title(enum sample_kind kind); /* for people */
 const char *sample_status_name(enum sample_status status);
 const char *frame_kind_name(enum frame_kind kind);
 const char *snapshot_by_name(enum snapshot_by by);
+const char *snapshot_native_name(enum snapshot_native native);
 
 #endif

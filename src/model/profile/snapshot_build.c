@@ -208,14 +208,16 @@ static void build_owners(struct builder *b)
 
 /* ---- their stacks ------------------------------------------------------------------------- */
 
-static bool is_shown(const struct builder *b, uint32_t frame)
+/* `has_native`: a frame of C code further to the leaf is shown. */
+static bool is_shown(const struct builder *b, enum frame_kind kind, bool has_native)
 {
-	const struct name_frame *f = names_frame(b->p->names, frame);
-
-	switch (names_function(b->p->names, f->function)->kind) {
+	switch (kind) {
 	case FRAME_NATIVE:
+		if (has_native && b->opts.native == SNAPSHOT_NATIVE_LEAF)
+			return false;
+		return b->opts.native != SNAPSHOT_NATIVE_NONE;
 	case FRAME_RUNTIME:
-		return !b->opts.no_native;
+		return b->opts.native != SNAPSHOT_NATIVE_NONE;
 	case FRAME_KERNEL:
 		return !b->opts.no_kernel;
 	case FRAME_ERLANG:
@@ -232,11 +234,17 @@ static bool is_shown(const struct builder *b, uint32_t frame)
 static void push_frames(struct builder *b, const struct profile_entry *e)
 {
 	size_t first = b->paths.len;
+	const struct names *names = b->p->names;
 	const struct name_stack *s;
+	bool has_native = false;
 
 	for (uint32_t id = e->stack; id; id = s->parent) {
-		s = names_stack(b->p->names, id);
-		if (is_shown(b, s->frame)) {
+		enum frame_kind kind;
+
+		s = names_stack(names, id);
+		kind = names_function(names, names_frame(names, s->frame)->function)->kind;
+		if (is_shown(b, kind, has_native)) {
+			has_native |= kind == FRAME_NATIVE;
 			b->frame_weight[s->frame] += e->count;
 			vec_push(&b->paths, build_frame(b, s->frame));
 		}

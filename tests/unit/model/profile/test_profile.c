@@ -51,7 +51,7 @@ static void test_filters(void **state)
 	struct records r;
 	struct profile *p;
 	struct snapshot *s;
-	uint32_t thread, frames[6];
+	uint32_t thread, frames[7];
 
 	UNUSED(state);
 	records_open(&r);
@@ -62,11 +62,13 @@ static void test_filters(void **state)
 	frames[2] = records_frame(&r, records_function(&r, "ets", "lookup", 2, FRAME_BIF), NULL, 0);
 	frames[3] = records_frame(&r, records_function(&r, NULL, "global::call", -1, FRAME_RUNTIME),
 				  NULL, 0);
-	frames[4] = records_frame(&r, records_function(&r, "libc.so.6", "memcpy", -1, FRAME_NATIVE),
+	frames[4] = records_frame(&r, records_function(&r, "beam.smp", "copy", -1, FRAME_NATIVE),
 				  NULL, 0);
-	frames[5] = records_frame(
+	frames[5] = records_frame(&r, records_function(&r, "libc.so.6", "memcpy", -1, FRAME_NATIVE),
+				  NULL, 0);
+	frames[6] = records_frame(
 		&r, records_function(&r, "kernel", "do_page_fault", -1, FRAME_KERNEL), NULL, 0);
-	records_sample(&r, 1, 0, records_stack(&r, frames, 6), thread, 1, SAMPLE_ETS,
+	records_sample(&r, 1, 0, records_stack(&r, frames, 7), thread, 1, SAMPLE_ETS,
 		       SAMPLE_STATUS_TRUNCATED);
 	records_sample(&r, 1, 0, records_stack(&r, frames, 3), thread, 2, SAMPLE_ETS,
 		       SAMPLE_STATUS_COMPLETE);
@@ -75,11 +77,12 @@ static void test_filters(void **state)
 	s = take_snapshot(p, (struct snapshot_options){.by = SNAPSHOT_BY_NONE});
 	assert_int_equal(s->nr_stacks, 2);
 	assert_stack(s, 0, "m:f/1;[... 9 frames ...];ets:lookup/2", 2);
-	assert_stack(s, 1,
-		     "m:f/1;[... 9 frames ...];ets:lookup/2;global::call;libc.so.6:memcpy;"
-		     "do_page_fault",
-		     1);
-	assert_int_equal(s->nr_functions, 5);
+	assert_stack(
+		s, 1,
+		"m:f/1;[... 9 frames ...];ets:lookup/2;global::call;beam.smp:copy;libc.so.6:memcpy;"
+		"do_page_fault",
+		1);
+	assert_int_equal(s->nr_functions, 6);
 	assert_null(find_function(s, "[... 9 frames ...]"));
 	assert_int_equal(find_function(s, "ets:lookup/2")->self, 2);
 	assert_int_equal(find_function(s, "do_page_fault")->self, 1);
@@ -87,23 +90,36 @@ static void test_filters(void **state)
 	snapshot_close(s);
 
 	s = take_snapshot(p, (struct snapshot_options){.by = SNAPSHOT_BY_NONE, .no_kernel = true});
-	assert_stack(s, 1, "m:f/1;[... 9 frames ...];ets:lookup/2;global::call;libc.so.6:memcpy",
-		     1);
+	assert_stack(
+		s, 1,
+		"m:f/1;[... 9 frames ...];ets:lookup/2;global::call;beam.smp:copy;libc.so.6:memcpy",
+		1);
 	assert_int_equal(find_function(s, "libc.so.6:memcpy")->self, 1);
-	assert_int_equal(s->nr_frames, 5);
+	assert_int_equal(s->nr_frames, 6);
 	snapshot_close(s);
 
 	/* What differed only in dropped frames is one stack. */
-	s = take_snapshot(p, (struct snapshot_options){
-				     .by = SNAPSHOT_BY_NONE, .no_kernel = true, .no_native = true});
+	s = take_snapshot(p, (struct snapshot_options){.by = SNAPSHOT_BY_NONE,
+						       .no_kernel = true,
+						       .native = SNAPSHOT_NATIVE_NONE});
 	assert_int_equal(s->nr_stacks, 1);
 	assert_stack(s, 0, "m:f/1;[... 9 frames ...];ets:lookup/2", 3);
 	assert_int_equal(s->nr_functions, 2);
 	assert_int_equal(find_function(s, "ets:lookup/2")->self, 3);
 	snapshot_close(s);
 
+	s = take_snapshot(p, (struct snapshot_options){.by = SNAPSHOT_BY_NONE,
+						       .native = SNAPSHOT_NATIVE_LEAF});
+	assert_stack(s, 1,
+		     "m:f/1;[... 9 frames ...];ets:lookup/2;global::call;libc.so.6:memcpy;"
+		     "do_page_fault",
+		     1);
+	assert_null(find_function(s, "beam.smp:copy"));
+	snapshot_close(s);
+
 	/* Without native frames the kernel's stay. */
-	s = take_snapshot(p, (struct snapshot_options){.by = SNAPSHOT_BY_NONE, .no_native = true});
+	s = take_snapshot(p, (struct snapshot_options){.by = SNAPSHOT_BY_NONE,
+						       .native = SNAPSHOT_NATIVE_NONE});
 	assert_stack(s, 1, "m:f/1;[... 9 frames ...];ets:lookup/2;do_page_fault", 1);
 	snapshot_close(s);
 	profile_close(p);

@@ -231,7 +231,7 @@ static void test_order_does_not_show(void **state)
 		struct snapshot_options opts = {
 			.by = (enum snapshot_by)(options % 5),
 			.lines = options & 1,
-			.no_native = options & 2,
+			.native = options & 2 ? SNAPSHOT_NATIVE_NONE : SNAPSHOT_NATIVE_FULL,
 			.kind_root = options & 4,
 			.idle = true,
 		};
