@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Native stacks: a NIF whose C functions call each other in an order that is known, compiled in ways
+that make unwinding hard.  At least 995 of 1,000 samples in it have exactly those frames."""
+import os
+import subprocess
+
+from harness import Failure, case, check, check_equal
+from nodes import HERE
+
+IN_PAIRS = True
+
+CHAIN = ["native_busy", "native_entry", "native_down", "native_down", "native_down", "QSORT",
+         "native_compare", "native_large", "native_spin"]
+BUILDS = {
+    "usual": ["-O2"],
+    "protected": ["-O2", "-fcf-protection=full", "-fomit-frame-pointer"],
+    "frame_pointers": ["-O1", "-fno-omit-frame-pointer", "-fno-asynchronous-unwind-tables"],
+    "nothing": ["-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables"],
+}
+
+
+def build(ctx, name):
+    base = os.path.join(ctx.work_dir, f"native_{name}")
+    if not os.path.exists(base + ".so"):
+        done = subprocess.run(["cc", *BUILDS[name], "-shared", "-fPIC", "-o", base + ".so",
+                               os.path.join(HERE, "drivers", "native_nif.c")],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failure(f"native_nif.c does not compile: {done.stderr}")
+    return base
+
+
+def chain_of(frames, library):
+    """Frames of the library and what the C library has between them: as many as it likes."""
+    chain = []
+    for frame in frames:
+        name = frame.rpartition(":")[2]
+        if frame.startswith("libc") and chain and chain[-1] != "native_spin":
+            if chain[-1] != "QSORT":
+                chain.append("QSORT")
+        elif frame.startswith(library) or frame.startswith("[... native"):
+            chain.append(name)
+    return chain
+
+
+def check_chain(ctx, node, name, function):
+    library = os.path.basename(build(ctx, name)) + ".so"
+    node.start("native_calls", function)
+    profile = ctx.ebeam.record(node, 3)
+    node.stop("native_calls")
+    inside = profile.only(lambda s: f"native_calls:{function}/1" in s["frames"] and
+                          any(f.startswith(library + ":native_spin") for f in s["frames"]))
+    total = profile.count(inside)
+    check(total > 200, f"samples in the NIF: {total}; {profile.hottest()}")
+    wrong = [s for s in inside if chain_of(s["frames"], library) != CHAIN]
+    print(f"{name} {function}: {total} samples, {profile.count(wrong)} with other frames")
+    check(profile.count(wrong) <= 0.005 * total, f"{profile.count(wrong)} of {total}: {wrong[:3]}")
+    # What calls the NIF is what Erlang called, with nothing of the thread's start before it.
+    for s in inside:
+        at = s["frames"].index(f"native_calls:{function}/1")
+        check(not any("start_thread" in f for f in s["frames"][at:]), f"frames: {s['frames']}")
+    check_equal(profile.count(profile.only(lambda s: "start_thread" in s["frames"][0])), 0, "of no thread")
+
+
+@case("C functions of a NIF, through the C library, a frame of 20 KiB and recursion: compiled as usual")
+def usual(ctx):
+    node = ctx.new_node()
+    node.ask("native_calls", "load", build(ctx, "usual"))
+    check_chain(ctx, node, "usual", "busy")
+    check_chain(ctx, node, "usual", "busy_dirty")
+
+
+@case("the same without frame pointers, with -fcf-protection; without unwind information", otp="one")
+def unusual(ctx):
+    for name in ("protected", "frame_pointers", "nothing"):
+        node = ctx.new_node()
+        node.ask("native_calls", "load", build(ctx, name))
+        check_chain(ctx, node, name, "busy")
+        check_chain(ctx, node, name, "busy_dirty")
+        node.close()
+
+
+@case("--native: all frames of C code, the innermost, or none; --no-native", otp="one")
+def option(ctx):
+    node = ctx.new_node()
+    node.ask("native_calls", "load", build(ctx, "usual"))
+    node.start("native_calls", "busy")
+    path = ctx.ebeam.capture(node, 1)
+    whole, leaf, none, off = (ctx.ebeam.report(path, *args) for args in
+                              ((), ("--native", "leaf"), ("--native", "none"), ("--no-native",)))
+    check_equal(whole.samples, leaf.samples, "samples")
+    spin = [s for s in leaf.stacks if s["frames"][-1].endswith(":native_spin")]
+    check(spin, f"frames: {leaf.hottest()}")
+    for s in spin:
+        check_equal(sum(".so:" in f for f in s["frames"]), 1, f"native frames of {s['frames']}")
+    check_equal(whole.functions["native_usual.so:native_spin"]["self"],
+                leaf.functions["native_usual.so:native_spin"]["self"], "self")
+    check(not any(".so:" in f or "beam.smp" in f for f in none.frames()), f"frames: {none.frames()}")
+    check_equal(none.stacks, off.stacks, "--no-native")
+    refused = ctx.ebeam.run("report", path, "--native", "some")
+    check_equal(refused.code, 2, refused.err)
