@@ -17,9 +17,10 @@
 #include "model/stats/message_stats.h"
 #include "model/stats/spawn_stats.h"
 
-#define OPTIONS_SNAPSHOT OPT(BY), OPT(LINES), OPT(KINDS), OPT(NATIVE), OPT(NO_NATIVE), OPT(NO_KERNEL), OPT(IDLE)
-#define OPTIONS_RENDER	 OPTIONS_SNAPSHOT, OPT(OUTPUT), OPT(FORMAT), OPT(JSON), OPT(LIMIT)
-#define OPTIONS_TABLE	 OPT(JSON), OPT(COLUMNS), OPT(SORT), OPT(LIMIT)
+#define OPTIONS_SNAPSHOT                                                                           \
+	OPT(BY), OPT(LINES), OPT(KINDS), OPT(NATIVE), OPT(NO_NATIVE), OPT(NO_KERNEL), OPT(IDLE)
+#define OPTIONS_RENDER OPTIONS_SNAPSHOT, OPT(OUTPUT), OPT(FORMAT), OPT(JSON), OPT(LIMIT)
+#define OPTIONS_TABLE  OPT(JSON), OPT(COLUMNS), OPT(SORT), OPT(LIMIT)
 
 #define OPTIONS_NODE OPT(PID), OPT(TRY_LAYOUT)
 /* What reads memory only: a live node, a hung one, a core file. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * NIFs that spend their time at the end of a chain of calls that is known, for
- * workloads/native_calls.erl: busy -> entry -> down (three times, one in the other) -> qsort() of the C
- * library -> compare -> large, whose frame has 20 KiB -> spin.  The interface of NIFs is declared here
- * as far as it is used, as in lasting_nif.c.
+ * workloads/native_calls.erl: busy -> entry -> down (three times, one in the other) -> qsort() of
+ * the C library -> compare -> large, whose frame has 20 KiB -> spin.  The interface of NIFs is
+ * declared here as far as it is used, as in lasting_nif.c.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Native stacks: the copy of the C stack is unwound to the call from JIT code, or to where the thread
- * began; what is missing is said.  The functions are those of this file, which never run.
+ * Native stacks: the copy of the C stack is unwound to the call from JIT code, or to where the
+ * thread began; what is missing is said.  The functions are those of this file, which never run.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -411,6 +411,7 @@ static void every_option_parses(void **state)
 		[OPTION_BY] = "none",
 		[OPTION_COLOR] = "auto",
 		[OPTION_MODE] = "cpu",
+		[OPTION_NATIVE] = "leaf",
 		[OPTION_MIN_COMPLETE] = "99",
 		[OPTION_MAX_OVERHEAD] = "2",
 		[OPTION_WATCH] = "2",
