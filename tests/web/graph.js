@@ -225,6 +225,22 @@ test('invert merges from the leaves; flip turns the picture over', async pages =
 	assert.equal((await box(page, 'db:find/2')).depth, 5);
 });
 
+test('frames of C code: all of them, or the innermost', async pages => {
+	const page = await pages.open('shop.html', { hash: '#by=none' });
+	const totals = async name => (await locate(page, name)).map(b => b.total);
+	assert.deepEqual(await totals('beam.smp:db_select_hash'), [120]);
+	await page.click('#native');
+	await pages.settle(page);
+	assert.deepEqual(await totals('beam.smp:db_select_hash'), []);
+	assert.deepEqual(await totals('beam.smp:db_match_dbterm'), [120]);
+	assert.match(page.url(), /native=leaf/);
+	await page.keyboard.press('n');
+	await pages.settle(page);
+	assert.deepEqual(await totals('beam.smp:db_select_hash'), [120]);
+	const again = await pages.open('shop.html', { hash: '#by=none&native=leaf' });
+	assert.deepEqual(await locate(again, 'beam.smp:db_select_hash'), []);
+});
+
 test('table of functions: self and total, sorting, zoom, selection', async pages => {
 	const page = await pages.open('small.html');
 	let rows = await rowsOf(page);

@@ -69,7 +69,7 @@ static int add_threads(struct live *l, struct error *err)
 	for (int i = 0; i < nr && rc == 0; i++)
 		rc = session_add_thread(l->session, threads[i].thread_pointer, &threads[i].info,
 					err);
-	if (nr > 0)
+	if (nr > 0 && l->resolver)
 		l->thread_data = beam_resolver_thread_data(l->resolver, threads[0].thread_pointer);
 	free(threads);
 	return rc;

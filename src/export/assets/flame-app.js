@@ -14,6 +14,7 @@ const HELP = [
 	['i', 'invert: leaves first'],
 	['f', 'flip: root at the bottom'],
 	['k', 'one root per kind of work'],
+	['n', 'all frames of C code, or the innermost'],
 	['w', 'widths of A or B (difference only)'],
 	['p', 'show or hide the tables'],
 	['c', 'copy the name of the frame under the cursor'],
@@ -38,6 +39,7 @@ class App {
 		return {
 			by: profile.isDiff ? 'none' : profile.by,
 			kinds: !profile.isDiff && profile.kindRoot,
+			native: true,
 			invert: false,
 			flip: false,
 			off: new Set() /* names of hidden kinds */,
@@ -59,6 +61,7 @@ class App {
 		const q = new URLSearchParams();
 		if (s.by !== start.by) q.set('by', s.by);
 		if (s.kinds !== start.kinds) q.set('kinds', s.kinds ? '1' : '0');
+		if (!s.native) q.set('native', 'leaf');
 		if (s.invert) q.set('invert', '1');
 		if (s.flip) q.set('flip', '1');
 		if (s.off.size) q.set('hide', [...s.off].sort().join('.'));
@@ -89,6 +92,7 @@ class App {
 		)
 			s.by = q.get('by');
 		if (q.has('kinds') && !this.profile.isDiff) s.kinds = q.get('kinds') === '1';
+		s.native = q.get('native') !== 'leaf';
 		s.invert = q.get('invert') === '1';
 		s.flip = q.get('flip') === '1';
 		s.off = new Set(
@@ -132,11 +136,17 @@ class App {
 		const head = [];
 		if (state.kinds && profile.groups.kind) head.push(profile.groups.kind);
 		if (state.by !== 'none' && profile.groups[state.by]) head.push(profile.groups[state.by]);
-		this.tree = buildTree(profile, { rows, head, invert: state.invert });
+		this.tree = buildTree(profile, { rows, head, invert: state.invert, native: state.native });
 		this.trees = [this.tree];
 		if (state.sandwich) {
 			const of = part =>
-				buildTree(profile, { rows, fn: state.fn, fnItem: profile.fnItem[state.fn], part });
+				buildTree(profile, {
+					rows,
+					native: state.native,
+					fn: state.fn,
+					fnItem: profile.fnItem[state.fn],
+					part,
+				});
 			this.trees = [of('callers'), of('callees')];
 		}
 	}
@@ -256,6 +266,7 @@ class App {
 		const press = (id, on) => $(id).setAttribute('aria-pressed', String(on));
 		$('by').value = s.by;
 		press('kind-split', s.kinds);
+		press('native', s.native);
 		press('invert', s.invert);
 		press('flip', s.flip);
 		press('regex', s.regex);

@@ -173,6 +173,7 @@ function listenKeys(app) {
 		i: () => app.changeHead({ invert: !app.state.invert, zoom: [] }),
 		f: () => app.change({ flip: !app.state.flip }, 'look'),
 		k: () => $('kind-split').click(),
+		n: () => $('native').click(),
 		w: () => app.profile.isDiff && app.change({ widths: app.state.widths === 'a' ? 'b' : 'a' }, 'zoom'),
 		p: () => $('panel-toggle').click(),
 		t: () => $('theme').click(),
@@ -224,6 +225,7 @@ function listenControls(app) {
 		$(id).addEventListener('click', () => app.change({ [key]: !app.state[key] }, what));
 	$('by').addEventListener('change', () => app.changeHead({ by: $('by').value }));
 	$('kind-split').addEventListener('click', () => app.changeHead({ kinds: !app.state.kinds }));
+	$('native').addEventListener('click', () => app.changeHead({ native: !app.state.native }));
 	$('invert').addEventListener('click', () => app.changeHead({ invert: !app.state.invert }));
 	flipFlag('flip', 'flip', 'look');
 	flipFlag('regex', 'regex', 'look');

@@ -142,7 +142,7 @@ function layTree(tree, weight) {
 
 /*
  * o.rows: which rows (all of them if null); o.head: arrays of items per row that go above the
- * frames; o.invert; o.fn with o.part: only rows with that function, from its outermost call down
+ * frames; o.invert; o.native false: of frames of C code only the innermost; o.fn with o.part: only rows with that function, from its outermost call down
  * ('callees') or up ('callers').
  */
 function buildTree(profile, o) {
@@ -155,9 +155,15 @@ function buildTree(profile, o) {
 	builder.leaf.fill(EMPTY);
 	for (const row of chosen) {
 		let nr = 0,
-			len = 0;
-		for (let at = rows.node[row]; at > 0; at = nodes.parent[at])
-			frames[nr++] = nodes.frame[at]; /* leaf first */
+			len = 0,
+			inC = false;
+		for (let at = rows.node[row]; at > 0; at = nodes.parent[at]) {
+			const frame = nodes.frame[at]; /* leaf first */
+			const native = items.kind[frame] === 'native';
+			if (native && inC && !o.native) continue;
+			inC ||= native;
+			frames[nr++] = frame;
+		}
 		if (o.fn !== undefined) {
 			let at = nr - 1;
 			while (at >= 0 && items.fn[frames[at]] !== o.fn) at--;

@@ -15,14 +15,15 @@
 #define EVENT_RINGS_SIZE (128u << 20) /* all of them; on hosts with many CPUs each is smaller */
 #define EVENT_RING_LEAST (1u << 20)
 
-/* Room for 100 ms of the deepest samples (8 KiB) up to 250 Hz, and of usual ones (below 1 KiB)
- * above that, with a burst of code records beside them. */
+/* Room for half a second of usual samples (2 KiB, with their C stack) at 250 Hz, or of the deepest
+ * (16 KiB) at 64 Hz, and for 100 ms of usual ones at some 2,000 Hz, with a burst of code records
+ * beside them. */
 static uint32_t ring_size(unsigned int freq, bool events, int nr_cpus)
 {
 	uint32_t size = SESSION_RING_SIZE;
 
 	if (!events)
-		return freq > 250 ? 1u << 20 : 1u << 18;
+		return freq > 250 ? 1u << 20 : 1u << 19;
 	while (size > EVENT_RING_LEAST && size > EVENT_RINGS_SIZE / (unsigned int)MAX(nr_cpus, 1))
 		size /= 2;
 	return size;
