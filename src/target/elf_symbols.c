@@ -256,6 +256,9 @@ bool elf_file_symbol_at(const struct elf_file *e, uint64_t addr, struct elf_symb
 	return false;
 }
 
+/* A node imports some hundreds. */
+#define MAX_IMPORTS 65536u
+
 struct imports {
 	VEC(struct elf_import) list;
 };
@@ -266,7 +269,8 @@ static void add_imports(const struct elf_file *e, size_t i, struct imports *out)
 	const struct table *t = &e->symbols->dynsym;
 	struct elf_bytes bytes = elf_section_bytes(e, i);
 
-	for (size_t k = 0; k < bytes.size / sizeof(Elf64_Rela) && k < ELF_MAX_SYMBOLS; k++) {
+	for (size_t k = 0; k < bytes.size / sizeof(Elf64_Rela) && out->list.len < MAX_IMPORTS;
+	     k++) {
 		struct elf_import import;
 		Elf64_Sym sym;
 		Elf64_Rela r;

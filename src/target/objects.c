@@ -61,6 +61,7 @@ struct objects {
 	struct proc_maps maps;
 	struct mapping *mappings;
 	uint64_t read_ns; /* when the maps were read */
+	unsigned int generation;
 	VEC(struct object *) objects;
 	VEC(struct named) named;
 	size_t nr_open;
@@ -75,7 +76,21 @@ static void take_maps(struct objects *o, struct proc_maps *maps)
 	free(o->mappings);
 	o->maps = *maps;
 	o->mappings = xcalloc(maps->len, sizeof(*o->mappings));
+	o->generation++;
 	memset(o->cache, 0, sizeof(o->cache));
+}
+
+static bool maps_equal(const struct proc_maps *a, const struct proc_maps *b)
+{
+	for (size_t i = 0; i < a->len && a->len == b->len; i++) {
+		const struct proc_map *x = &a->data[i], *y = &b->data[i];
+
+		if (x->start != y->start || x->end != y->end || x->offset != y->offset ||
+		    x->inode != y->inode || x->dev_major != y->dev_major ||
+		    x->dev_minor != y->dev_minor || x->x != y->x)
+			return false;
+	}
+	return a->len == b->len;
 }
 
 int objects_refresh(struct objects *o, struct error *err)
@@ -89,7 +104,10 @@ int objects_refresh(struct objects *o, struct error *err)
 	code = proc_maps_read(&maps, o->os_pid, err);
 	if (code)
 		return code; /* the process may be gone; what was known stays */
-	take_maps(o, &maps);
+	if (maps_equal(&o->maps, &maps))
+		proc_maps_free(&maps);
+	else
+		take_maps(o, &maps);
 	return 0;
 }
 
@@ -341,6 +359,11 @@ void objects_name_imports(struct objects *o, struct mem *mem, const struct elf_f
 			objects_name(o, value, imports[i].name);
 	}
 	free(imports);
+}
+
+unsigned int objects_generation(const struct objects *o)
+{
+	return o->generation;
 }
 
 const struct proc_maps *objects_maps(const struct objects *o)

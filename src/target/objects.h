@@ -52,5 +52,7 @@ int objects_file_path(int os_pid, const struct proc_map *map, char path[OBJECTS_
 /* The maps as last read; refreshed by objects_refresh(). */
 const struct proc_maps *objects_maps(const struct objects *o);
 int objects_refresh(struct objects *o, struct error *err);
+/* How often they have changed: what is known of an address may be another file's after that. */
+unsigned int objects_generation(const struct objects *o);
 
 #endif

@@ -42,13 +42,4 @@ int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind
 /* True if the function that holds this return address has no caller. */
 bool unwinder_is_outermost(struct unwinder *u, raddr ra);
 
-/*
- * The same for code without frame information, by what the stack looks like: its caller is where
- * the next word from *from on leads (at first r->sp) that stands behind a call, to the function of
- * ip if the call says where to.  That may be what an earlier call has left there: only arriving at
- * an end that is known proves it.  0, and *from stands behind that word; -ENOENT: there is none.
- */
-int unwinder_guess(struct unwinder *u, struct unwind_regs *r, const struct unwind_stack *stack,
-		   raddr *from);
-
 #endif

@@ -50,6 +50,7 @@ struct file_cfi {
 
 struct unwinder {
 	struct objects *objects;
+	unsigned int generation; /* of the maps that the rules are of */
 	VEC(struct file_cfi) files;
 	struct keytab rules; /* struct frame_rule */
 };
@@ -140,15 +141,12 @@ static int cfa_of(Dwarf_Frame *frame, struct frame_rule *rule)
 		       : -ENOTSUP;
 }
 
-static int make_rule(struct unwinder *u, raddr ip, struct frame_rule *rule)
+static int make_rule(Dwarf_CFI *cfi, uint64_t addr, struct frame_rule *rule)
 {
-	uint64_t bias;
-	struct elf_file *elf = objects_elf(u->objects, ip, &bias);
-	Dwarf_CFI *cfi = elf ? cfi_of(u, elf) : NULL;
 	Dwarf_Frame *frame = NULL;
 	int rc;
 
-	if (!cfi || dwarf_cfi_addrframe(cfi, ip - bias, &frame) != 0)
+	if (!cfi || dwarf_cfi_addrframe(cfi, addr, &frame) != 0)
 		return -ENOENT;
 	rc = cfa_of(frame, rule);
 	dwarf_frame_info(frame, NULL, NULL, &rule->signal);
@@ -160,15 +158,24 @@ static int make_rule(struct unwinder *u, raddr ip, struct frame_rule *rule)
 	return rc;
 }
 
+/* NULL: no file is known to be mapped there, which may change. */
 static const struct frame_rule *rule_for(struct unwinder *u, raddr ip)
 {
-	struct frame_rule *rule = keytab_find(&u->rules, ip);
+	unsigned int generation = objects_generation(u->objects);
+	struct frame_rule *rule;
+	struct elf_file *elf;
+	uint64_t bias;
 
+	if (u->generation != generation || u->rules.nr >= MAX_RULES)
+		keytab_free(&u->rules);
+	u->generation = generation;
+	rule = keytab_find(&u->rules, ip);
 	if (!rule) {
-		if (u->rules.nr >= MAX_RULES)
-			keytab_free(&u->rules);
+		elf = objects_elf(u->objects, ip, &bias);
+		if (!elf)
+			return NULL;
 		rule = keytab_add(&u->rules, ip);
-		rule->err = make_rule(u, ip, rule);
+		rule->err = make_rule(cfi_of(u, elf), ip - bias, rule);
 	}
 	return rule;
 }
@@ -350,8 +357,8 @@ int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind
 	if (!ip)
 		return -ENOENT;
 	f.rule = rule = rule_for(u, ip);
-	if (rule->err)
-		return rule->err;
+	if (!rule || rule->err)
+		return rule ? rule->err : -ENOENT;
 	if (rule->ra.kind == RULE_UNDEFINED)
 		return 1;
 	rc = cfa_in(&f);
@@ -376,83 +383,5 @@ bool unwinder_is_outermost(struct unwinder *u, raddr ra)
 	if (!objects_code(u->objects, ra - 1, &bias))
 		return false;
 	rule = rule_for(u, ra - 1);
-	return !rule->err && rule->ra.kind == RULE_UNDEFINED;
-}
-
-/* ---- without frame information --------------------------------------------------------------- */
-
-#define CALL_MAX       7	/* bytes of a call instruction */
-#define CALLEE_MAX     0x10000	/* of a function whose bounds are not known */
-#define GUESS_MAX_SIZE 0x10000u /* how far up a caller is looked for */
-
-/* A stub of a PLT: jmp *disp(%rip), behind endbr64 or not. */
-static bool is_stub(const struct elf_file *elf, uint64_t at)
-{
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	uint8_t code[7];
-
-	if (elf_file_read(elf, at, code, 4) == 0 && memcmp(code, endbr64, 4) == 0)
-		at += 4;
-	if (elf_file_read(elf, at, code, sizeof(code)))
-		return false;
-	return (code[0] == 0xff && code[1] == 0x25) ||
-	       (code[0] == 0xf2 && code[1] == 0xff && code[2] == 0x25);
-}
-
-/* Does the function at `target` hold `at`? */
-static bool holds(const struct elf_file *elf, uint64_t target, uint64_t at)
-{
-	struct elf_symbol symbol;
-
-	if (elf_file_symbol_at(elf, at, &symbol))
-		return symbol.addr == target;
-	return target <= at && at - target < CALLEE_MAX;
-}
-
-static bool is_indirect_call(const uint8_t *end)
-{
-	for (int len = 2; len <= CALL_MAX; len++)
-		if (end[-len] == 0xff && (end[1 - len] >> 3 & 7) == 2)
-			return true;
-	return false;
-}
-
-/* Can a function that holds ip have been called from right before `ra`? */
-static bool is_return_address(struct unwinder *u, raddr ra, raddr ip)
-{
-	uint64_t bias, ip_bias;
-	struct elf_file *elf = objects_code(u->objects, ra - 1, &bias);
-	uint8_t code[CALL_MAX];
-	int32_t relative;
-
-	if (!elf || elf_file_read(elf, ra - bias - CALL_MAX, code, sizeof(code)))
-		return false;
-	if (code[CALL_MAX - 5] == 0xe8) {
-		memcpy(&relative, code + CALL_MAX - 4, sizeof(relative));
-		ra = ra - bias + (uint64_t)(int64_t)relative; /* where it goes to */
-		if (is_stub(elf, ra))
-			return true;
-		return objects_code(u->objects, ip, &ip_bias) == elf && holds(elf, ra, ip - bias);
-	}
-	return is_indirect_call(code + CALL_MAX);
-}
-
-int unwinder_guess(struct unwinder *u, struct unwind_regs *r, const struct unwind_stack *stack,
-		   raddr *from)
-{
-	raddr end = *from + GUESS_MAX_SIZE;
-	uint64_t word, bp;
-
-	for (; *from < end && word_at(stack, *from, &word); *from += 8) {
-		if (!is_return_address(u, word, r->exact ? r->ip : r->ip - 1))
-			continue;
-		if (*from == r->bp + 8 && word_at(stack, r->bp, &bp))
-			r->bp = bp;
-		*from += 8;
-		r->ip = word;
-		r->sp = *from;
-		r->exact = false;
-		return 0;
-	}
-	return -ENOENT;
+	return rule && !rule->err && rule->ra.kind == RULE_UNDEFINED;
 }

@@ -45,8 +45,8 @@ void push_return(struct beam_resolver *r, struct names *names, struct frame_list
 		push_unknown(names, l);
 		return;
 	}
-	/* A preamble is never returned to: the word is the MFA pointer of a trace frame
-	 * (beam_common.c).  The root says nothing. */
+	/* A return address never points into a preamble: the word is the MFA pointer of a trace
+	 * frame (beam_common.c).  The root frame is not shown. */
 	if (f->preamble || f->root)
 		return;
 	frame_push(l, f->frame);
@@ -130,7 +130,7 @@ static void push_c_call(struct beam_resolver *r, struct names *names, struct fra
 		l->status = SAMPLE_STATUS_AMBIGUOUS;
 	if (t->function) {
 		entry = frame_of_native(r, names, t->function, &call->entry, &call->entry_start);
-		if (!t->mfa[0] && r->native.end != NATIVE_WHOLE)
+		if (!t->mfa[0] && !r->native.nr)
 			frame_push(l, entry);
 	}
 }
@@ -302,10 +302,12 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	for (unsigned int i = raw->nr_kernel; i-- > 0;)
 		frame_push(&l, frame_of_kernel(r, names, raw->addrs[i]));
 	out->status = final_status(raw, &l, thread->type);
+	forget_native(r);
 	return 0;
 }
 
-/* The mapping of new code may not be known to the probes yet. */
+/* New code may lie in a mapping that the BPF programs do not know yet: then they get the ranges
+ * anew. */
 static void check_range(struct beam_resolver *r, raddr entry)
 {
 	struct address_range code;

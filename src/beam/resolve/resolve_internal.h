@@ -45,7 +45,8 @@ struct known_thread {
 enum native_end {
 	NATIVE_NONE,	  /* none was copied */
 	NATIVE_WHOLE,	  /* the call from JIT code, or the thread's start */
-	NATIVE_TRUNCATED, /* deeper than what was copied, or than the limit */
+	NATIVE_TRUNCATED, /* deeper than what was copied */
+	NATIVE_TOO_DEEP,  /* than EBEAM_NATIVE_FRAMES */
 	NATIVE_NO_CFI,	  /* code without call frame information */
 	NATIVE_BROKEN,	  /* rules that are not followed, or that lead elsewhere */
 };
@@ -131,6 +132,8 @@ int resolve_call(struct resolver *base, struct names *names, const struct rec_ra
 void resolve_cstack(struct resolver *base, const struct rec_raw_cstack *raw);
 /* Fills r->native. */
 void unwind_native(struct beam_resolver *r, const struct rec_raw_sample *raw);
+/* What was copied was for one sample: late records of one thread may have one time. */
+void forget_native(struct beam_resolver *r);
 /* Those frames, with a reason in front if it is not whole.  Of a process: without those that a
  * thread is inside of as long as it runs processes, if they have names. */
 void push_native(struct beam_resolver *r, struct names *names, struct frame_list *l, bool process);

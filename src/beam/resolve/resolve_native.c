@@ -37,14 +37,6 @@ static enum native_end end_of(int rc)
 	}
 }
 
-/* Frames from regs on.  Where code has no frame information `guess` is what the caller was guessed
- * from; its `from` is 0 else. */
-struct guess {
-	struct unwind_regs regs;
-	raddr from;
-	unsigned int nr; /* frames up to there */
-};
-
 #define THREAD_DATA_MAX (64u << 10)
 
 uint64_t beam_resolver_thread_data(struct beam_resolver *r, raddr thread_pointer)
@@ -63,7 +55,7 @@ uint64_t beam_resolver_thread_data(struct beam_resolver *r, raddr thread_pointer
 	return i ? thread_pointer - (base + 8 * i) : 0;
 }
 
-static void follow(struct beam_resolver *r, struct unwind_regs regs, struct guess *guess)
+void unwind_native(struct beam_resolver *r, const struct rec_raw_sample *raw)
 {
 	const struct rec_raw_cstack *c = &r->cstack;
 	struct native_stack *n = &r->native;
@@ -73,58 +65,37 @@ static void follow(struct beam_resolver *r, struct unwind_regs regs, struct gues
 			 c->nr_stack > RAW_CSTACK_LEAF && c->root ? c->nr_stack - RAW_CSTACK_LEAF
 								  : 0},
 	};
-	int rc;
-
-	while (n->nr < EBEAM_NATIVE_FRAMES) {
-		push_address(n, &regs);
-		rc = unwinder_step(r->unwinder, &regs, &stack);
-		if (rc == -ENOENT) {
-			if (guess->nr != n->nr)
-				*guess = (struct guess){.regs = regs, .from = regs.sp, .nr = n->nr};
-			rc = unwinder_guess(r->unwinder, &regs, &stack, &guess->from);
-		}
-		if (rc == 0 && (!c->end || regs.sp < c->end))
-			continue;
-		if (rc == 1 && !c->end) {
-			n->end = NATIVE_WHOLE;
-		} else if (rc == 0 && regs.sp == c->end && regs.ip == c->call_ra) {
-			n->end = NATIVE_WHOLE;
-			n->call_ra = c->call_ra;
-			n->saved = r->node->identity.otp == 24 ? regs.r12 : regs.bp;
-		} else {
-			n->end = end_of(rc);
-		}
-		return;
-	}
-	n->end = NATIVE_TRUNCATED;
-}
-
-/* Guesses that lead nowhere, before what is known is all there is. */
-#define MAX_GUESSES 32
-
-void unwind_native(struct beam_resolver *r, const struct rec_raw_sample *raw)
-{
-	const struct rec_raw_cstack *c = &r->cstack;
-	struct native_stack *n = &r->native;
 	struct unwind_regs regs = {
 		.ip = c->ip, .sp = c->sp, .bp = c->bp, .bx = c->bx, .r12 = c->r12, .exact = true};
-	struct guess guess = {0};
+	int rc;
 
 	n->nr = 0;
 	n->end = NATIVE_NONE;
 	n->call_ra = 0;
 	if (c->h.ts_ns != raw->h.ts_ns || c->os_tid != raw->os_tid)
 		return;
-	follow(r, regs, &guess);
-	for (int i = 0; guess.nr && n->end != NATIVE_WHOLE; i++) {
-		n->nr = guess.nr - 1;
-		if (i == MAX_GUESSES || n->end == NATIVE_NO_CFI) {
-			n->nr++;
-			n->end = NATIVE_NO_CFI;
+	do {
+		if (n->nr == EBEAM_NATIVE_FRAMES) {
+			n->end = NATIVE_TOO_DEEP;
 			return;
 		}
-		follow(r, guess.regs, &guess);
+		push_address(n, &regs);
+		rc = unwinder_step(r->unwinder, &regs, &stack);
+	} while (rc == 0 && (!c->end || regs.sp < c->end));
+	if (rc == 1 && !c->end) {
+		n->end = NATIVE_WHOLE;
+	} else if (rc == 0 && regs.sp == c->end && regs.ip == c->call_ra) {
+		n->end = NATIVE_WHOLE;
+		n->call_ra = c->call_ra;
+		n->saved = r->node->identity.otp == 24 ? regs.r12 : regs.bp;
+	} else {
+		n->end = end_of(rc);
 	}
+}
+
+void forget_native(struct beam_resolver *r)
+{
+	r->cstack.os_tid = r->gap.os_tid = 0;
 }
 
 /* Functions of the VM that run processes, one after the other. */
@@ -136,6 +107,7 @@ static bool is_loop(const char *symbol)
 
 static const char *const ends[] = {
 	[NATIVE_TRUNCATED] = "[... native frames: deeper than what is copied ...]",
+	[NATIVE_TOO_DEEP] = "[... native frames: more than 128 ...]",
 	[NATIVE_NO_CFI] = "[... native frames: no unwind information ...]",
 	[NATIVE_BROKEN] = "[... native frames: cannot be unwound ...]",
 };
@@ -150,11 +122,12 @@ void push_native(struct beam_resolver *r, struct names *names, struct frame_list
 
 	for (; nr < n->nr; nr++) {
 		frames[nr] = frame_of_native(r, names, n->addrs[nr], &symbol, &start);
-		if (process && symbol && is_loop(symbol))
+		/* What it is inside of is the same for all processes. */
+		if (process && nr && symbol && is_loop(symbol))
 			break;
 	}
-	if (ends[n->end])
-		frame_push(l, frame_of_name(names, NULL, ends[n->end], -1, FRAME_NATIVE));
+	if (nr == n->nr && ends[n->end])
+		frame_push(l, frame_of_name(names, NULL, ends[n->end], -1, FRAME_ELIDED));
 	while (nr-- > 0)
 		frame_push(l, frames[nr]);
 }

@@ -28,7 +28,7 @@ struct live {
 	uint64_t start_epoch_ns, start_ns;
 	struct proc_stat node_stat; /* at the start */
 	double own_start_s;
-	uint64_t thread_data; /* beam_resolver_thread_data() */
+	uint64_t thread_data;		/* beam_resolver_thread_data() */
 	struct sched_watch *schedulers; /* NULL: not watched */
 	uint64_t schedulers_ns;		/* when they were reported last */
 	struct slice_watch *slices;	/* NULL: likewise */

@@ -142,8 +142,8 @@ function layTree(tree, weight) {
 
 /*
  * o.rows: which rows (all of them if null); o.head: arrays of items per row that go above the
- * frames; o.invert; o.native false: of frames of C code only the innermost; o.fn with o.part: only rows with that function, from its outermost call down
- * ('callees') or up ('callers').
+ * frames; o.invert; o.native false: of frames of C code only the innermost; o.fn with o.part: only
+ * rows with that function, from its outermost call down ('callees') or up ('callers').
  */
 function buildTree(profile, o) {
 	const { rows, nodes, items } = profile;
@@ -156,10 +156,14 @@ function buildTree(profile, o) {
 	for (const row of chosen) {
 		let nr = 0,
 			len = 0,
-			inC = false;
+			inC = false,
+			last = '';
 		for (let at = rows.node[row]; at > 0; at = nodes.parent[at]) {
 			const frame = nodes.frame[at]; /* leaf first */
-			const native = items.kind[frame] === 'native';
+			/* A frame outside of a C stack says that it is not whole. */
+			const kind = items.kind[frame];
+			const native = kind === 'native' || (kind === 'elided' && last === 'native');
+			last = kind;
 			if (native && inC && !o.native) continue;
 			inC ||= native;
 			frames[nr++] = frame;

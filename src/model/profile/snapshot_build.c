@@ -236,6 +236,7 @@ static void push_frames(struct builder *b, const struct profile_entry *e)
 	size_t first = b->paths.len;
 	const struct names *names = b->p->names;
 	const struct name_stack *s;
+	enum frame_kind last = FRAME_ERLANG;
 	bool has_native = false;
 
 	for (uint32_t id = e->stack; id; id = s->parent) {
@@ -243,6 +244,10 @@ static void push_frames(struct builder *b, const struct profile_entry *e)
 
 		s = names_stack(names, id);
 		kind = names_function(names, names_frame(names, s->frame)->function)->kind;
+		/* That a C stack is not whole is said by the frame outside of it. */
+		if (kind == FRAME_ELIDED && last == FRAME_NATIVE)
+			kind = FRAME_NATIVE;
+		last = kind;
 		if (is_shown(b, kind, has_native)) {
 			has_native |= kind == FRAME_NATIVE;
 			b->frame_weight[s->frame] += e->count;

@@ -16,14 +16,14 @@
 #define EVENT_RING_LEAST (1u << 20)
 
 /* Room for half a second of usual samples (2 KiB, with their C stack) at 250 Hz, or of the deepest
- * (16 KiB) at 64 Hz, and for 100 ms of usual ones at some 2,000 Hz, with a burst of code records
+ * (16 KiB) at 64 Hz; for 100 ms of usual ones at up to 5,000 Hz; with a burst of code records
  * beside them. */
 static uint32_t ring_size(unsigned int freq, bool events, int nr_cpus)
 {
 	uint32_t size = SESSION_RING_SIZE;
 
 	if (!events)
-		return freq > 250 ? 1u << 20 : 1u << 19;
+		return freq > 1000 ? 1u << 21 : freq > 250 ? 1u << 20 : 1u << 19;
 	while (size > EVENT_RING_LEAST && size > EVENT_RINGS_SIZE / (unsigned int)MAX(nr_cpus, 1))
 		size /= 2;
 	return size;

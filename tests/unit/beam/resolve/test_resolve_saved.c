@@ -21,9 +21,9 @@
 #define CALLER	"lists:a/1 lists.erl:100; "
 #define LEAF	CALLER "native test_resolve_saved:interrupted"
 /* Of a C stack that is not whole. */
-#define ENDS(why) "native [... native frames: " why " ...]; native test_resolve_saved:interrupted"
+#define ENDS(why) "elided [... native frames: " why " ...]; native test_resolve_saved:interrupted"
 #define TRUNCATED CALLER ENDS("deeper than what is copied")
-#define NO_CFI	  CALLER "native [... native frames: no unwind information ...]; native "
+#define NO_CFI	  CALLER "elided [... native frames: no unwind information ...]; native "
 #define BROKEN	  CALLER ENDS("cannot be unwound")
 #define AMBIGUOUS SAMPLE_ERLANG, SAMPLE_STATUS_AMBIGUOUS
 #define COMPLETE  SAMPLE_ERLANG, SAMPLE_STATUS_COMPLETE
@@ -153,7 +153,7 @@ static void test_wrong_ends(void **state)
 	BAD(call_ra, fix_return(t->x, 5, 0), BROKEN);
 	BAD(end, C_STACK, BROKEN);
 	BAD(end, C_STACK + 16,
-	    CALLER "native [... native frames: no unwind information ...]; "
+	    CALLER "elided [... native frames: no unwind information ...]; "
 		   "native [anon]; native test_resolve_saved:interrupted");
 	BAD(nr_leaf, 0, TRUNCATED);
 	BAD(ip, 0x10, NO_CFI "[unknown]");
