@@ -60,8 +60,8 @@ static int file_too_large(struct error *err, const char *what)
 				 "at most: raise 'ulimit -f'",
 				 what, error_text(EFBIG), (unsigned long long)limit.rlim_cur);
 	return error_set(err, ERROR_KIND_FAILED, -EFBIG,
-			 "cannot write %s: %s. The file system has no larger ones; write it to "
-			 "another",
+			 "cannot write %s: %s. The file system does not support "
+			 "larger files; write it to another one",
 			 what, error_text(EFBIG));
 }
 

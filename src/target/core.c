@@ -104,7 +104,7 @@ static int read_header(const struct core_file *c, Elf64_Ehdr *ehdr, struct error
 	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64 || ehdr->e_ident[EI_DATA] != ELFDATA2LSB ||
 	    ehdr->e_machine != EM_X86_64)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-				 "%s is of another processor than x86-64", c->path);
+				 "%s is not of an x86-64 process", c->path);
 	if (ehdr->e_type != ET_CORE)
 		return error_set(err, ERROR_KIND_FAILED, -ENOEXEC,
 				 "%s is not a core file but %s. Give the core with --core, the "
@@ -323,7 +323,7 @@ static int read_segments(struct core_file *c, const Elf64_Ehdr *ehdr, struct err
 
 	if (nr == 0 || nr > MAX_SEGMENTS || ehdr->e_phentsize != sizeof(*headers))
 		return error_set(err, ERROR_KIND_FAILED, -EBADMSG,
-				 "%s is damaged: its table of segments makes no sense", c->path);
+				 "%s is damaged: its program header table is invalid", c->path);
 	size = (size_t)nr * sizeof(*headers);
 	if (have(c, ehdr->e_phoff, size) < size)
 		return error_set(err, ERROR_KIND_FAILED, -ENODATA,

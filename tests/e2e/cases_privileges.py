@@ -199,7 +199,7 @@ def without(*calls):
 
 
 @case("a seccomp filter, as of container runtimes: what is refused is said, and that it is not for "
-      "want of capabilities", otp="one", alone=True)
+      "want of capabilities", otp="one", in_pairs=True)
 def seccomp(ctx):
     for calls, name in ((BPF, "gc"), (BPF, "record"), (PERF_EVENT_OPEN, "record"),
                         (PERF_EVENT_OPEN, "trace (Erlang functions)")):

@@ -159,7 +159,7 @@ def held(ctx):
     check(not [line for line in trace.seen if line["pid"] == said["pid"] and line["kind"] != "call"],
           "ends while others hold the registers")
     check(any(line["kind"] == "return" for line in trace.seen), f"ends later; {trace.err}")
-    reported = [line for line in trace.err if "how calls end is not seen for now" in line]
+    reported = [line for line in trace.err if "returns and exceptions are not seen for now" in line]
     check_equal(len(reported), 1, "times that it is reported")
     check_in("no free debug register", reported[0], "why")
     by_cause = [line for line in trace.err if "somebody else holds the debug registers" in line]

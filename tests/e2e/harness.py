@@ -42,7 +42,7 @@ def case(title, otp="each", timeout=120, alone=False, in_pairs=False, long=False
 
     Cases of a theme whose module says SIDE_BY_SIDE = True hold however little CPU they and their nodes
     get: they run while those of other themes and releases do.  Those of one that says IN_PAIRS = True
-    leave one of two CPUs to another: they run two at a time.  in_pairs: this one does.  alone: nothing
+    need some half of a CPU: they run three at a time.  in_pairs: this one does.  alone: nothing
     runs beside this one.
 
     long: `make test` leaves it to `make test-long`, as it takes a minute or more.

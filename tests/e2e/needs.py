@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Kinds of events that not every node gives, and the cases that say nothing without them: where ebeam
 says that a node does not give such a kind, they are skipped with its reason.  Which release gives what
-stands in no test: the table of events in the README does, which theme event_table compares."""
+stands in no test: the table of events in doc/ebeam-events.md does, which theme event_table compares."""
 import fnmatch
 
 SENT = ("message_send",)

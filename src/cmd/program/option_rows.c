@@ -243,7 +243,7 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		"what the rows of the table are", "name; of proc initial-call",
 		CHOICE(group_by, word_group_by)},
 	[OPTION_MESSAGE_BY] = {0, "by", "GROUP",
-		"which processes count as one", "name", CHOICE(group_by, word_message_by)},
+		"how processes are grouped", "name", CHOICE(group_by, word_message_by)},
 	[OPTION_ROWS] = {0, "rows", "SIDE",
 		"what the rows of the table are", "pair", CHOICE(rows, word_rows)},
 	[OPTION_MODE] = {0, "mode", "MODE",

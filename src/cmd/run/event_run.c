@@ -516,7 +516,8 @@ static int check_options(const struct options *o, const struct event_consumer *c
 		return rc;
 	if (o->input && (o->pid || o->duration_ns || o->watch_ns))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "-i shows a capture: it goes with none of -p, -d and --watch");
+				 "-i reads a capture: it cannot be combined with -p, -d or "
+				 "--watch");
 	if (!o->input && !ends && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "without a terminal to press Ctrl-C on, say how long: -d 10s");

@@ -54,9 +54,9 @@ static struct trace_site *site_at(struct trace_points *p, uint64_t addr)
 static void refused(struct trace_points *p, const struct error *why, uint64_t now)
 {
 	if (!p->refused_ns)
-		log_warn("ebeam: how calls end is not seen for now: %s", why->msg);
+		log_warn("ebeam: returns and exceptions are not seen for now: %s", why->msg);
 	else
-		log_info("how calls end is still not seen: %s", why->msg);
+		log_info("returns and exceptions are still not seen: %s", why->msg);
 	p->refused_ns = now;
 }
 

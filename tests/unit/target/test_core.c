@@ -385,7 +385,7 @@ static void test_not_a_core(void **state)
 	expect_error(f, bytes, sizeof(bytes), ERROR_KIND_FAILED, "zstd -d");
 	memcpy(bytes, f->im.data, sizeof(bytes));
 	bytes[offsetof(Elf64_Ehdr, e_machine)] = EM_AARCH64;
-	expect_error(f, bytes, sizeof(bytes), ERROR_KIND_UNSUPPORTED, "processor");
+	expect_error(f, bytes, sizeof(bytes), ERROR_KIND_UNSUPPORTED, "x86-64 process");
 	memcpy(bytes, f->im.data, sizeof(bytes));
 	bytes[offsetof(Elf64_Ehdr, e_phentsize)] = 1;
 	expect_error(f, bytes, sizeof(bytes), ERROR_KIND_FAILED, "damaged");
