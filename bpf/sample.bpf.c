@@ -181,9 +181,9 @@ INLINE void emit_gap(struct rec_raw_gap *g, const struct walk *w, const struct s
 	FORGET(gap);
 	if (gap > sizeof(g->gap))
 		return; /* checked above; the verifier has forgotten */
-	if (bpf_ringbuf_output(rb, g, __builtin_offsetof(struct rec_raw_gap, gap) + gap,
-			       BPF_RB_NO_WAKEUP))
-		count(COUNTER_RING_FULL);
+	/* If it does not fit the sample says that it is ambiguous. */
+	bpf_ringbuf_output(rb, g, __builtin_offsetof(struct rec_raw_gap, gap) + gap,
+			   BPF_RB_NO_WAKEUP);
 }
 
 /* A stack that reaches further does not look like one. */
@@ -269,9 +269,9 @@ INLINE void emit_cstack(struct rec_raw_cstack *c, const struct walk *w, const st
 	FORGET(size);
 	if (size > sizeof(c->stack))
 		return; /* checked above; the verifier has forgotten */
-	if (bpf_ringbuf_output(rb, c, __builtin_offsetof(struct rec_raw_cstack, stack) + size,
-			       BPF_RB_NO_WAKEUP))
-		count(COUNTER_RING_FULL);
+	/* If it does not fit the stack of the sample says that it is missing. */
+	bpf_ringbuf_output(rb, c, __builtin_offsetof(struct rec_raw_cstack, stack) + size,
+			   BPF_RB_NO_WAKEUP);
 }
 
 INLINE void init_record(struct walk *w, uint64_t pid_tgid)

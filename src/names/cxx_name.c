@@ -39,6 +39,7 @@ bool cxx_name(const char *symbol, char *out, size_t size)
 	} else {
 		ok = strncmp(at, "_Z", 2) == 0;
 		at += 2;
+		at += ok && *at == 'L'; /* static */
 		ok = ok && add_part(&at, out, size, &len) && *at != 'I'; /* of a template */
 	}
 	if (!ok)

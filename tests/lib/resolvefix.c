@@ -171,7 +171,6 @@ void fix_sample(const struct fix *x, union fix_sample *s)
 		.scheduler = 1,
 		.place = PLACE_JIT,
 		.stack_source = STACK_RSP,
-		.flags = RAW_SAMPLE_REGS,
 	};
 }
 

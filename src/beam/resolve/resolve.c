@@ -248,6 +248,11 @@ static bool raw_is_sane(const struct rec_raw_sample *raw)
 	       raw->h.size >= sizeof(*raw) + 8 * nr;
 }
 
+static bool can_have_cstack(const struct rec_raw_sample *raw)
+{
+	return raw->flags & RAW_SAMPLE_REGS && !(raw->flags & RAW_SAMPLE_EVENT);
+}
+
 static int resolve_sample(struct resolver *base, struct names *names,
 			  const struct rec_raw_sample *raw, struct resolved_sample *out)
 {
@@ -295,9 +300,9 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	if (out->nr_frames == 0)
 		frame_push(&l, frame_of_name(names, NULL, state_name(out->kind), -1, FRAME_STATE));
 	/* The helper that JIT code entered may be the leaf itself. */
-	if (r->native.nr)
+	if (r->native.nr || (can_have_cstack(raw) && leaf && leaf != top_frame(&l)))
 		push_native(r, names, &l, raw->process != 0);
-	else if (leaf && leaf != top_frame(&l))
+	if (!r->native.nr && leaf && leaf != top_frame(&l))
 		frame_push(&l, leaf);
 	for (unsigned int i = raw->nr_kernel; i-- > 0;)
 		frame_push(&l, frame_of_kernel(r, names, raw->addrs[i]));

@@ -134,8 +134,8 @@ void resolve_cstack(struct resolver *base, const struct rec_raw_cstack *raw);
 void unwind_native(struct beam_resolver *r, const struct rec_raw_sample *raw);
 /* What was copied was for one sample: late records of one thread may have one time. */
 void forget_native(struct beam_resolver *r);
-/* Those frames, with a reason in front if it is not whole.  Of a process: without those that a
- * thread is inside of as long as it runs processes, if they have names. */
+/* Those frames, with a reason in front if it is not whole or was not copied.  Of a process: without
+ * those that a thread is inside of as long as it runs processes, if they have names. */
 void push_native(struct beam_resolver *r, struct names *names, struct frame_list *l, bool process);
 
 /* ---- resolve_saved.c ---- */

@@ -23,6 +23,7 @@ static void taken_apart(void **state)
 	check("_Z17beam_jit_call_nifP7processPKvPmPFmP18enif_environment_tiS3_E",
 	      "beam_jit_call_nif");
 	check("_Z1fv", "f");
+	check("_ZL1fv", "f");
 	check("_ZN6asmjit9_abi_1_1013BaseAssembler5alignENS0_9AlignModeEj",
 	      "asmjit::_abi_1_10::BaseAssembler::align");
 	check("_ZNK6asmjit9CodeArena4sizeEv", "asmjit::CodeArena::size");

@@ -119,6 +119,27 @@ static void both_ends(void **state)
 	      SAMPLE_ERLANG);
 }
 
+static void lost_copy(void **state)
+{
+	struct native_test *t = *state;
+	const char *without = CALLER "native test_resolve_native:frame_leaf";
+
+	t->c.os_tid++; /* of another thread */
+	check(t, without, SAMPLE_ERLANG);
+	t->s.rec.flags = RAW_SAMPLE_REGS;
+	check(t,
+	      CALLER "elided [... native frames: not copied ...]; native "
+		     "test_resolve_native:frame_leaf",
+	      SAMPLE_ERLANG);
+	t->s.rec.flags |= RAW_SAMPLE_EVENT; /* events have none */
+	check(t, without, SAMPLE_ERLANG);
+	/* What was copied is for one sample. */
+	t->s.rec.flags = 0;
+	t->c.os_tid--;
+	check(t, CALLER NATIVE(frame_small) "; " NATIVE(frame_leaf), SAMPLE_ERLANG);
+	fix_assert(t->x, &t->s, without, SAMPLE_ERLANG, SAMPLE_STATUS_COMPLETE);
+}
+
 static void no_unwind_information(void **state)
 {
 	struct native_test *t = *state;
@@ -169,8 +190,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_test, close_test)
 	const struct CMUnitTest tests[] = {
-		TEST(called_from_jit), TEST(both_ends), TEST(no_unwind_information),
-		TEST(thread_start),    TEST(too_deep),
+		TEST(called_from_jit),	     TEST(lost_copy),	 TEST(both_ends),
+		TEST(no_unwind_information), TEST(thread_start), TEST(too_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
