@@ -327,6 +327,64 @@ static void any_registers(void **unused)
 	assert_int_equal(counter(COUNTER_HITS), nr * nr * nr);
 }
 
+/* ---- C stacks of threads that JIT code does not run on --------------------------------------- */
+
+#define THREAD_DATA 2304u
+
+static const struct rec_raw_cstack *cstack_below(uint64_t end, uint64_t size)
+{
+	struct pt_regs r = {.ip = NODE_BEAM_TEXT, .sp = end - size, .cs = 0x33};
+
+	sample(r);
+	return (const struct rec_raw_cstack *)last_record(REC_RAW_CSTACK);
+}
+
+static void stack_of_a_thread(void **unused)
+{
+	const uint64_t top = NODE_FSBASE - THREAD_DATA;
+	const uint32_t nr_root = RAW_CSTACK_WORDS - RAW_CSTACK_LEAF;
+	const struct rec_raw_cstack *c;
+
+	(void)unused;
+	know_thread(THREAD_DIRTY_CPU);
+	host_put_u64(NODE_ESDP + (uint64_t)config.layout.sched_current_process, 0);
+	host_add_memory(NODE_FSBASE - 65536, 65536);
+	for (uint64_t at = 8; at <= 65536; at += 8)
+		host_put_u64(NODE_FSBASE - at, at);
+	state.thread_data = THREAD_DATA;
+	c = cstack_below(top, 1600);
+	assert_int_equal(c->nr_stack, 200);
+	assert_int_equal(c->nr_leaf, 200);
+	assert_int_equal(c->end | c->call_ra | c->root, 0);
+	assert_memory_equal(c->stack, host_at(top - 1600, 1600), 1600);
+	c = cstack_below(top, 40000);
+	assert_int_equal(c->nr_leaf, RAW_CSTACK_LEAF);
+	assert_int_equal(c->root, top - 8ull * nr_root);
+	assert_int_equal(c->nr_stack, RAW_CSTACK_WORDS);
+	assert_int_equal(c->stack[RAW_CSTACK_WORDS - 1], THREAD_DATA + 8);
+}
+
+/* Where its stack began is not known: as much as there is from its pointer on. */
+static void stack_without_end(void **unused)
+{
+	const uint64_t top = NODE_FSBASE - THREAD_DATA;
+	const struct rec_raw_cstack *c;
+
+	(void)unused;
+	know_thread(THREAD_DIRTY_CPU);
+	host_put_u64(NODE_ESDP + (uint64_t)config.layout.sched_current_process, 0);
+	host_add_memory(NODE_FSBASE - 65536, 65536);
+	c = cstack_below(top, 40000);
+	assert_int_equal(c->nr_stack, RAW_CSTACK_WORDS);
+	assert_int_equal(c->nr_leaf, RAW_CSTACK_WORDS);
+	/* Behind the thread pointer nothing is mapped. */
+	c = cstack_below(top, 2600);
+	assert_int_equal(c->nr_leaf, RAW_CSTACK_LEAF);
+	assert_int_equal(c->root, 0);
+	assert_int_equal(c->nr_stack, RAW_CSTACK_LEAF);
+	assert_null(cstack_below(NODE_FSBASE + 65536, 8)); /* of no memory */
+}
+
 #define PROGRAM_TEST(name) cmocka_unit_test_setup_teardown(name, setup, node_teardown)
 
 int main(void)
@@ -348,6 +406,8 @@ int main(void)
 		PROGRAM_TEST(time_taken),
 		PROGRAM_TEST(every_sample_has_its_cpu),
 		PROGRAM_TEST(any_registers),
+		PROGRAM_TEST(stack_of_a_thread),
+		PROGRAM_TEST(stack_without_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
