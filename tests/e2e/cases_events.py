@@ -434,7 +434,7 @@ def functions(ctx):
 def usage(ctx):
     for args, text in ((("-e", "gc_mnior_end", "-d", "1"), "did you mean 'gc_minor_end'"),
                        (("-e", "gc,,port", "-d", "1"), "there is no event ''"),
-                       (("-i", "x.ebeam", "-d", "1"), "none of -p, -d and --watch"),
+                       (("-i", "x.ebeam", "-d", "1"), "cannot be combined with -p, -d or --watch"),
                        ((), "-d 10s")):
         result = ctx.ebeam.run("events", *args)
         check_equal(result.code, 2, str(result))

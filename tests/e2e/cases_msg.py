@@ -176,7 +176,7 @@ def usage(ctx):
                        (("-j", "-s", "nothing", "-i", "x.ebeam"), "nothing"),
                        (("--rows", "process", "-d", "1"), "pair, sender, receiver"),
                        (("--by", "function", "-d", "1"), "name, process, initial-call"),
-                       (("-i", "x.ebeam", "-d", "1"), "none of -p, -d and --watch")):
+                       (("-i", "x.ebeam", "-d", "1"), "cannot be combined with -p, -d or --watch")):
         result = ctx.ebeam.run("msg", *args)
         check_equal(result.code, 2, str(result))
         check_in(text, result.err, str(args))

@@ -158,7 +158,7 @@ def usage(ctx):
                        (("-s", "nothing", "-d", "1"), "nothing"),
                        (("-j", "-c", "nothing", "-i", "x.ebeam"), "nothing"),
                        (("--by", "pair", "-d", "1"), "name, process, initial-call, function"),
-                       (("-i", "x.ebeam", "--watch", "1"), "none of -p, -d and --watch")):
+                       (("-i", "x.ebeam", "--watch", "1"), "cannot be combined with -p, -d or --watch")):
         result = ctx.ebeam.run("proc", *args)
         check_equal(result.code, 2, str(result))
         check_in(text, result.err, str(args))
