@@ -17,8 +17,8 @@ struct capture_input {
 int capture_input_open(struct capture_input *in, const char *path, struct error *err);
 void capture_input_close(struct capture_input *in);
 
-/* Warns of damage, if there is any (NULL or "" = none): what stands before it is `done` ("shown").
- * 0, or the exit code of an answer that lacks something. */
+/* Warns of damage in the capture, if there is any (NULL or "" = none); `done` says what became of
+ * the records before the damage ("shown").  Returns 0, or the exit code for a partial answer. */
 int capture_input_warn(const char *path, const char *damage, const char *done);
 
 #endif

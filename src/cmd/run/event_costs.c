@@ -24,7 +24,7 @@ static double percent(const struct event_costs *c, double spent_ns)
 	return budget_share(spent_ns, c->own_ns, c->wall_ns, NULL);
 }
 
-/* Of probes that several kinds need, each pays for its part of their events. */
+/* The cost of probes that several kinds share is divided among the kinds by their events. */
 static void take_row(struct event_costs *c, struct session *s, struct event_rates *rates,
 		     struct event_rate *row, double left)
 {

@@ -7,20 +7,20 @@
 #include "probe/session/session.h"
 
 struct event_costs {
-	double spent_ns, own_ns, wall_ns; /* of the last seconds */
-	struct controller_cost last;	  /* at the last step */
+	double spent_ns, own_ns, wall_ns; /* sums in which older intervals weigh less (`left`) */
+	struct controller_cost last;	  /* at the last event_costs_take() */
 	struct {
-		double spent_ns;    /* of the last seconds */
-		uint64_t before_ns; /* at the last step */
+		double spent_ns;    /* such a sum */
+		uint64_t before_ns; /* session_kind_ns() at the last event_costs_take() */
 	} by_kind[NR_EVENT_KINDS];
 };
 
-/* What was paid before does not count. */
+/* Costs are counted from now on. */
 void event_costs_begin(struct event_costs *c, struct session *s, const struct event_rates *rates);
 /*
- * Of an interval of so many seconds that is not stepped yet: the cost of each row, in percent as
- * budget_share() says it, together with those before it, of which this part is left (0: none).
- * What all took; `otherwise` if that is not known.
+ * Adds the interval of `seconds` that ends now (before its event_rates_step()), and sets the cost
+ * of each row, in percent as budget_share() has it.  Earlier intervals count too, multiplied by
+ * `left` (0..1).  Returns the cost of all probes; `otherwise` if it is not known.
  */
 double event_costs_take(struct event_costs *c, struct session *s, struct event_rates *rates,
 			double seconds, double left, double otherwise);

@@ -14,7 +14,7 @@
 #include "probe/attach/attach.h"
 #include "view/events/probes_view.h"
 
-/* `names`: room for those of all kinds. */
+/* `names` has room for NR_EVENT_KINDS names; the row points into it. */
 static struct probes_row row_of(const struct source_point *p, const char **names)
 {
 	struct probes_row r = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See event_run.h.  Live: probes -> rings -> enricher -> capture writer and stream; every
- * DRAIN_EVERY_NS the rings are emptied, for SOURCE_DRAIN_NS at most, so that signals, deadlines and
- * whoever reads the output are looked at in between.
+ * See event_run.h.  Of a live node: probes -> rings -> enricher -> capture writer and stream.  The
+ * rings are drained every DRAIN_EVERY_NS, each time for SOURCE_DRAIN_NS at most, so that signals,
+ * deadlines and the output are checked in between.
  */
 #include "cmd/run/event_run.h"
 
@@ -32,7 +32,7 @@
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* What is dropped is reported at once, and again at the end. */
+/* Warns at once of kinds that were dropped for good; event_run_report() repeats it at the end. */
 static void take_coverage(struct event_run *run, const struct rec_header *rec)
 {
 	struct coverage *c = &run->stream.coverage, before = *c;
@@ -64,7 +64,7 @@ static void take_call(struct event_run *run, const struct event *ev)
 		run->stopped = c->call(c->arg, ev) != 0;
 }
 
-/* Once the consumer has enough, only what the records say of the run is taken. */
+/* After the consumer has stopped, events are ignored; all other records are still processed. */
 static void take_record(struct event_run *run, const struct rec_header *rec)
 {
 	const struct event_consumer *c = run->consumer;
@@ -89,7 +89,7 @@ static void take_record(struct event_run *run, const struct rec_header *rec)
 		return;
 	if (!event_filter_takes(&run->filter, &run->stream, kind, &ev))
 		return;
-	/* Whose consumer is about calls counts what it makes of them. */
+	/* A consumer of calls counts for itself: event_run_count(). */
 	run->taken += !c->calls || c->calls->beside;
 	coverage_seen(&run->stream.coverage, kind);
 	run->stopped = c->event(c->arg, kind, &ev) != 0;
@@ -127,8 +127,8 @@ static int show(struct event_run *run, bool last, struct error *err)
 
 /* ---- of a node ------------------------------------------------------------------------------- */
 
-/* Room for more lines?  A reader that is slow is waited for at the end only, when the probes are
- * gone.  Who writes answers goes on counting until there is room for the next. */
+/* Can the output take more lines?  Waits for a slow reader only if `wait`: at the end, when the
+ * probes are detached.  Consumers that write answers and no lines never wait for room. */
 static bool has_room(struct event_run *run, bool wait)
 {
 	if (!run->pipe || !run->consumer->either || !outpipe_full(run->pipe))
@@ -136,7 +136,7 @@ static bool has_room(struct event_run *run, bool wait)
 	return wait && outpipe_finish(run->pipe) == 0;
 }
 
-/* The same; that there is none is reported if events are lost. */
+/* has_room(), and remembers a slow reader, which event_run_report() names if events were lost. */
 static bool reader_keeps_up(struct event_run *run, bool wait)
 {
 	bool room = has_room(run, wait);
@@ -145,7 +145,7 @@ static bool reader_keeps_up(struct event_run *run, bool wait)
 	return room;
 }
 
-/* While the probes are attached. */
+/* source_consumer.go_on while the probes are attached. */
 static bool goes_on(void *arg)
 {
 	struct event_run *run = arg;
@@ -153,7 +153,7 @@ static bool goes_on(void *arg)
 	return !run->stopped && reader_keeps_up(run, false);
 }
 
-/* When they are gone: all that is left is taken, as long as somebody reads it. */
+/* source_consumer.go_on after they were detached: takes all that is left, if it can be written. */
 static bool goes_on_at_end(void *arg)
 {
 	return reader_keeps_up(arg, true);
@@ -178,8 +178,8 @@ static int drain(struct event_run *run, uint64_t max_ns, struct error *err)
 	return rc < 0 ? rc : drained(run, err);
 }
 
-/* At random times, half of the period off at most: windows of calls begin then, and must not keep
- * step with what is periodic in the node. */
+/* The next drain comes after a random 50 to 150 % of the period: sampling windows of calls begin at
+ * drains, and must not run in step with anything periodic in the node. */
 static void set_next_drain(struct event_run *run, uint64_t now)
 {
 	uint64_t every = run->consumer->drain_every_ns;
@@ -208,7 +208,8 @@ static int on_drain(void *arg, struct error *err)
 	return rc < 0 ? rc : run->stopped;
 }
 
-/* An interval ends, whose events are still to come: what schedulers did is cut there. */
+/* An interval of --watch ends now, though its events arrive SESSION_WINDOW_NS later: what the
+ * schedulers did until now is recorded as part of it. */
 static int on_edge(void *arg, struct error *err)
 {
 	struct event_run *run = arg;
@@ -225,7 +226,7 @@ static int on_watch(void *arg, struct error *err)
 	uint64_t now = clock_monotonic_ns();
 	int rc;
 
-	/* Hardly anything would be left for the last answer: it tells this, too. */
+	/* Less than half an interval would be left for the last answer: it covers both. */
 	if (run->deadline_ns && run->deadline_ns < now + run->ctx->opt.watch_ns / 2)
 		return 0;
 	if (run->pipe && outpipe_waits(run->pipe)) {
@@ -234,7 +235,7 @@ static int on_watch(void *arg, struct error *err)
 				 "longer time");
 		return event_run_check_output(run, err);
 	}
-	/* What was lost so far comes out before anything newer. */
+	/* Records of what was lost so far come before any newer event. */
 	live_add_counters(&run->live, run->stream.refused, now);
 	rc = drain(run, SOURCE_DRAIN_NS, err);
 	rc = rc ? rc : show(run, false, err);
@@ -244,12 +245,12 @@ static int on_watch(void *arg, struct error *err)
 #define SCHEDULING (1ull << EVENT_PROCESS_SCHEDULED)
 #define COLLECTING (1ull << EVENT_GC_MINOR_END | 1ull << EVENT_GC_MAJOR_END)
 
-/* A capture has what `sched` and `gc` show of it later. */
+/* A capture always has the records that `sched -i` and `gc -i` need. */
 static int watch_schedulers(struct event_run *run, struct error *err)
 {
 	uint64_t kept = run->writer ? run->plan.kinds : 0;
 	bool work = run->consumer->work || kept & SCHEDULING;
-	/* Of all processes: what is of some of them has no use for it. */
+	/* GC samples are of all processes, so they are of no use for chosen ones (--process). */
 	bool gc = (run->consumer->gc || kept & COLLECTING) && !run->unprobed &&
 		  !options_choose_processes(&run->ctx->opt);
 
@@ -270,7 +271,7 @@ static int watch_schedulers(struct event_run *run, struct error *err)
 	return live_watch_schedulers(&run->live, &run->ctx->opt, work, gc, err);
 }
 
-/* Until something ends it; positive = how (enum loop_end). */
+/* Attaches the probes and runs the loop.  Positive: what ended it (enum loop_end). */
 static int run_loop(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
@@ -290,7 +291,7 @@ static int run_loop(struct event_run *run, struct error *err)
 		rc = loop_add_alarm(loop, &edge, on_edge, run, err);
 	if (rc == 0 && run->consumer->begin)
 		rc = run->consumer->begin(run->consumer->arg, err);
-	/* Now signals are caught: what has been attached is taken away in order. */
+	/* From here on signals are caught, so probes are always detached in order. */
 	if (rc == 0 && run->live.session)
 		rc = session_start(run->live.session, err);
 	if (rc == 0 && run->consumer->started)
@@ -308,8 +309,8 @@ static int run_loop(struct event_run *run, struct error *err)
 		coverage_take_work(&run->stream.coverage, 0, run->span_start_ns);
 		coverage_mark(&run->stream.coverage);
 	}
-	/* Once the probes are there, however long that took, and what the first interval held has
-	 * come out of the rings. */
+	/* The first interval begins when the probes are attached.  Its answer comes
+	 * SESSION_WINDOW_NS after its end, when its events have come out of the rings. */
 	if (answer) {
 		loop_set_alarm(edge, run->span_start_ns + o->watch_ns, o->watch_ns);
 		loop_set_alarm(answer, run->span_start_ns + o->watch_ns + SESSION_WINDOW_NS,
@@ -373,7 +374,7 @@ static int add_meta(struct event_run *run, struct error *err)
 	return rc;
 }
 
-/* The kernel may refuse programs of kinds that the node could give. */
+/* Opens `live`, and reports kinds that the node has, but whose programs the kernel refused. */
 static int open_live(struct event_run *run, const struct live_config *config, struct error *err)
 {
 	uint64_t planned = config->events ? run->plan.kinds : 0;
@@ -411,7 +412,7 @@ static int watch(struct event_run *run, struct error *err)
 	if (!(run->consumer->kinds & ~run->unprobed))
 		config.events = NULL;
 	rc = config.events ? event_run_plan(run, err) : 0;
-	/* Of calls, events are what else can be reported. */
+	/* Calls can be traced without events. */
 	if (rc == -ENOTSUP && run->consumer->calls && !run->consumer->calls->beside) {
 		log_warn("%s", err->msg);
 		config.events = NULL;
@@ -438,7 +439,7 @@ static int watch(struct event_run *run, struct error *err)
 
 /* ---- of a capture ---------------------------------------------------------------------------- */
 
-/* Zeros would say that nothing happened, where nobody looked. */
+/* Fails for a capture without the kinds that the command needs: zeros would be wrong. */
 static int check_kinds(const struct event_run *run, struct error *err)
 {
 	const struct event_stream *s = &run->stream;
@@ -508,7 +509,7 @@ static int check_options(const struct options *o, const struct event_consumer *c
 {
 	const struct table table = {.columns = c->columns};
 	const struct table_options options = {.columns = o->columns, .sort = o->sort};
-	/* -n of a table ends nothing */
+	/* -n of lines ends the run; of a table it only limits the rows */
 	bool ends = o->duration_ns || o->dry_run || (o->limit && c->either);
 	int rc = c->columns ? table_check(&table, &options, err) : 0;
 

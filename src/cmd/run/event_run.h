@@ -23,109 +23,109 @@
 struct event_run;
 
 struct event_consumer {
-	uint64_t
-		kinds; /* bit set; what the node cannot give is reported, all missing is an error */
-	/* Of the answer's rows: --columns and --sort are checked before anything is watched.  NULL
-	 * = there are none. */
+	uint64_t kinds; /* bit set; missing kinds are reported, an error if all are missing */
+	/* Columns of the answer's table, for which --columns and --sort are checked before any
+	 * probe is attached; NULL = no table. */
 	const struct table_column *columns;
 	bool stacks; /* with the Erlang stack of each event */
-	/* Of a node, collections that took less are not even reported; 0 = all are. */
+	/* BPF programs drop collections that took less; 0 = none are dropped. */
 	uint64_t gc_longer_than_ns;
-	/* Of a node no events come: its probes count them, session_event_count(). */
+	/* BPF programs only count events, and deliver none: see session_event_count(). */
 	bool counts;
 	/*
-	 * Also what threads of schedulers get of the CPUs, how busy schedulers are, and how much of
-	 * their time is collection: records that other() takes; of captures as they have them.  See
-	 * live_watch_schedulers().
+	 * Also records of schedulers, for other(): CPU time of their threads, how busy they are,
+	 * time in GC.  A capture may lack them.  See live_watch_schedulers().
 	 */
 	bool cpu, work, gc;
-	/* A capture is written instead of what show() writes: lines of a stream. */
+	/* The output is lines, one for each event; -o FILE.ebeam writes a capture instead. */
 	bool either;
 	const char *mode;   /* of the recording; NULL = "events" */
 	const char *weight; /* of the mode: "time"; NULL = none */
 	void *arg;
 	/*
-	 * The consumer has files of its own, and -o is its business: called before anything is
-	 * recorded, *capture (NULL) = where a capture goes too.  NULL ok.
+	 * For a consumer that opens the file of -o itself: called before anything is recorded.  It
+	 * sets *capture to the path of a capture to write, or leaves it NULL.  NULL ok.
 	 */
 	int (*opened)(void *arg, const char **capture, struct error *err);
-	/* Calls of functions, too: limits of what is copied with each.  NULL = none; `kinds` may
-	 * then be 0.  Breakpoints are the consumer's: started() sets them, end() takes them
-	 * away. */
+	/* Calls of functions are recorded too, with these limits; NULL = no calls.  `kinds` may
+	 * then be 0.  The consumer owns the breakpoints: started() sets them, end() removes
+	 * them. */
 	const struct live_calls *calls;
-	int (*call)(void *arg, const struct event *ev); /* 1 = that is enough; 0 = more */
-	/* Error of the number of calls of Erlang functions that was shown, as in breakpoints.h;
-	 * negative: there may be more.  NULL = that of all their hits. */
+	int (*call)(void *arg, const struct event *ev); /* as event() */
+	/* Error of the number of calls of Erlang functions that were shown, as `error` of struct
+	 * breakpoints_state; negative = none is known (-n).  NULL = the error of all hits. */
 	double (*call_error)(void *arg);
-	/* Of C functions, as coverage_error().  NULL = that of what slices tell. */
+	/* The same for C functions, as coverage_error().  NULL = coverage_error() of all calls. */
 	double (*c_call_error)(void *arg);
-	uint64_t drain_every_ns; /* how often the rings are emptied; 0 = as suits events */
+	uint64_t drain_every_ns; /* how often the rings are drained; 0 = DRAIN_EVERY_NS */
 	/* Every record that is no event, after the stream took it.  NULL ok. */
 	void (*other)(void *arg, const struct event *ev);
-	void (*ready)(void *arg); /* the stream is there, and empty; NULL ok */
-	/* Of a node: right before the first probe is there.  NULL ok.  0 or negative errno. */
+	void (*ready)(void *arg); /* event_run_stream() exists, and is empty; NULL ok */
+	/* Live only, before the first probe is attached.  NULL ok.  0 or negative errno. */
 	int (*begin)(void *arg, struct error *err);
-	/* Of a node: as soon as all of them are.  NULL ok. */
+	/* Live only, after all probes were attached.  NULL ok. */
 	int (*started)(void *arg, struct error *err);
-	void (*end)(void *arg); /* likewise right before they are taken away; NULL ok */
-	/* 1 = that is enough; 0 = more. */
+	void (*end)(void *arg); /* live only, before they are detached; NULL ok */
+	/* 1 = the consumer wants no more events; 0 = go on. */
 	int (*event)(void *arg, enum event_kind kind, const struct event *ev);
-	/* After what the rings held was taken; NULL ok.  0 or negative errno. */
+	/* After each drain of the rings; NULL ok.  0 or negative errno. */
 	int (*drained)(void *arg, struct error *err);
-	/* The answer: at the end (last), and with --watch each time before.  NULL ok. */
+	/* Writes the answer: after each interval of --watch, and at the end (`last`).  NULL ok. */
 	int (*show)(void *arg, bool last, struct error *err);
-	/* After show(): the end of the closing line, with where the answer is.  NULL ok. */
+	/* After show(): adds the end of the closing line, with the path of the output.  NULL ok. */
 	void (*closing)(void *arg, struct strbuf *line);
-	/* Of an answer in JSON, besides what is said of kinds.  NULL ok. */
+	/* Warnings of the JSON envelope, added to those about sampled kinds.  NULL ok. */
 	const char *const *(*warnings)(void *arg, size_t *nr);
 };
 
-/* Runs it all.  0, negative errno, or a positive exit code (7: a damaged capture). */
+/* Runs the command from start to end.  0, negative errno, or a positive exit code (7: a damaged
+ * capture).  *run is freed with event_run_close(). */
 int event_run(struct command_context *ctx, const struct event_consumer *c, struct event_run **run,
 	      struct error *err);
 void event_run_close(struct event_run *run); /* NULL ok */
 
-/* For consumers, while event_run() runs; *run is set before the first call. */
+/* The rest is for consumers, while event_run() runs; *run is set before their first callback. */
 struct event_stream *event_run_stream(struct event_run *run);
-/* Of a node that runs, between begin() and end(). */
+/* Live only, between begin() and end(). */
 struct live *event_run_live(struct event_run *run);
-/* Of a node that runs; NULL of a capture. */
+/* NULL when a capture is read. */
 struct beam_node *event_run_node(struct event_run *run);
-/* Of a node: CLOCK_REALTIME at the start. */
+/* Live only: CLOCK_REALTIME at the start. */
 uint64_t event_run_start_epoch_ns(const struct event_run *run);
-FILE *event_run_out(struct event_run *run); /* NULL: nothing but the capture is wanted */
-/* What is behind it, such as a terminal: to ask about, not to write to. */
+FILE *event_run_out(struct event_run *run); /* NULL: only a capture is written */
+/* The file behind event_run_out(), for isatty() and the like; not to be written to. */
 FILE *event_run_target(const struct event_run *run);
-/* What the options say of a table of the answer: without -s by `sort`, without -n `rows` of text; 0
- * = all. */
+/* Options of the answer's table.  `sort` is used without -s, and `rows` is the limit of text
+ * without -n; 0 = all. */
 struct table_options event_run_table_options(const struct event_run *run, const char *sort,
 					     unsigned int rows);
-/* Interval that the next answer is about, of the time of events: since the start, or with --watch
- * since the answer before. */
+/* The interval of the next answer, in the clock of events: since the start, or with --watch since
+ * the last answer. */
 void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns);
-/* How long long_gc and long_schedule are, at least. */
+/* Threshold of long_gc and long_schedule: --longer-than, or its default. */
 uint64_t event_run_longer_than(const struct event_run *run);
-/* One more that the closing line counts: calls, and what else the consumer made of events. */
+/* Adds to the number of events in the closing line: calls, or lines made of several events. */
 void event_run_count(struct event_run *run);
 void event_run_count_more(struct event_run *run, uint64_t nr);
-/* Of a node: which rows there cannot be, and why. */
+/* Live only: marks the rows of kinds that cannot be probed as missing, with the reason. */
 struct event_rates;
 void event_run_miss(struct event_run *run, struct event_rates *rates);
-/* Is that the name of a capture?  NULL is not. */
+/* Is `path` the name of a capture (.ebeam)?  NULL ok. */
 bool event_run_is_capture(const char *path);
 /* Events that the consumer took. */
 uint64_t event_run_taken(const struct event_run *run);
 
 /*
- * Writes an answer about events of these kinds, as text or as JSON.  Text has the time above it
- * with --watch, and below its first lines what was sampled: numbers stand as they were seen times
- * 1 / share.  In the JSON envelope (see target.h) counters are events, lost and what else is not
- * 0; warnings say which kinds were sampled or dropped, and "sampled" how far off their counts may
- * be, as coverage_error().
+ * Writes an answer about events of these kinds, as text or as JSON.  Text begins with the time if
+ * --watch is given, and says below its heading which kinds were sampled; the caller has scaled
+ * their counts by 1 / share.  In the JSON envelope (see target.h) the counters are events, lost and
+ * all others that are not 0; warnings name kinds that were sampled or dropped, and "sampled" has
+ * their coverage_error().
  */
 int event_run_show(struct event_run *run, const struct answer_view *view, const void *answer,
 		   uint64_t kinds, const struct table_options *o, struct error *err);
-/* A count of events of these kinds: "1,234", or "~1,234 (1,100 .. 1,400)" if it is an estimate. */
+/* Adds n, a count of events of these kinds: "1,234", or "~1,234 (1,100 .. 1,400)" if it is an
+ * estimate, with the 95 % confidence interval. */
 void event_run_add_estimate(const struct event_run *run, uint64_t kinds, uint64_t n,
 			    struct strbuf *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* --process, --initial-call, --from and --to: what they ask for, and what BPF gets of it. */
+/* The filters of --process, --initial-call, --from and --to: of records here, and in BPF. */
 #include <errno.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ int event_run_filter(struct event_run *run, struct error *err)
 	f->process = o->process;
 	f->from = o->from;
 	f->to = o->to;
-	if (run->consumer->either || run->consumer->counts) /* others ask for their own */
+	if (run->consumer->either || run->consumer->counts) /* others filter for themselves */
 		f->longer_than_ns = o->longer_than_ns;
 	if (o->initial_call && event_call_parse(o->initial_call, &f->call) != 0)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
@@ -27,7 +27,7 @@ int event_run_filter(struct event_run *run, struct error *err)
 	return 0;
 }
 
-/* A name as Erlang or Elixir writes it; 0 if the node has no such atom. */
+/* The atom of a name as written in Erlang or Elixir; 0 if the node has no such atom. */
 static uint64_t name_atom(struct beam_node *n, const char *name)
 {
 	struct strbuf elixir = STRBUF_INIT;
@@ -39,7 +39,8 @@ static uint64_t name_atom(struct beam_node *n, const char *name)
 	return atom ? atom : beam_atom_find(n->atoms, name);
 }
 
-/* A pid must be one of a process that lives; a name may be given to another one at any time. */
+/* What a pid or a registered name means for the BPF filter.  A pid must be that of a process that
+ * lives; a name may be registered later, or by another process. */
 static int who(struct beam_node *n, const char *text, struct event_who *out, uint64_t *epid,
 	       struct error *err)
 {

@@ -20,7 +20,7 @@ static bool is_regular(FILE *f)
 	return fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* What may be a terminal or a pipe goes by way of a buffer that never blocks. */
+/* Anything but a regular file may block: such output goes through an outpipe, which does not. */
 static int open_stream(struct event_run *run, FILE *to, struct error *err)
 {
 	int rc = 0;
@@ -43,7 +43,7 @@ static int open_capture(struct event_run *run, const char *path, struct error *e
 					run->live.start_epoch_ns, run->live.start_ns, err);
 }
 
-/* The consumer's own files; the capture is ours. */
+/* The consumer opens its own files; a capture that it names is opened here. */
 static int open_own(struct event_run *run, struct error *err)
 {
 	const char *capture = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Of event_run.c: which probes an answer needs, and what a node has of them. */
+/* Part of event_run: which probes a command needs, and which of them the node can have. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "cmd/run/event_run_internal.h"
 
-/* They have a limit without --longer-than, too. */
+/* Kinds that have a least duration even without --longer-than. */
 #define LONG_KINDS (1ull << EVENT_LONG_SCHEDULE | 1ull << EVENT_LONG_GC)
 
 void event_run_report_refused(const struct source_plan *plan, uint64_t kinds, int kind)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a run of events says of itself: the closing line, the JSON envelope, what was sampled. */
+/* What event_run reports about the run: the closing line, the JSON envelope, sampled kinds. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static const struct {
 	{COUNTER_BAD_RECORD, "bad_record"},
 };
 
-/* So many that two digits say something. */
+/* How many decimals show a share in percent with two significant digits. */
 static int decimals(double share)
 {
 	int nr = 0;
@@ -44,7 +44,8 @@ static int decimals(double share)
 	return nr;
 }
 
-/* The widest of several kinds of which something was seen, as coverage_error(). */
+/* The largest coverage_error() of these kinds, without those of which nothing was seen; 0 = one
+ * of them is not known. */
 static double error_of(const struct coverage *c, uint64_t kinds)
 {
 	double widest = 1;
@@ -67,10 +68,10 @@ static double error_of(const struct coverage *c, uint64_t kinds)
 	return widest;
 }
 
-/* Beyond that a range says nothing. */
+/* A factor above this makes a range that is of no use. */
 #define ERROR_MAX 100.0
 
-/* ": totals +-12 %": those of rows are less sure the fewer events they have. */
+/* ": totals +-12 %"; the error of a row is larger, as it has fewer events. */
 static void add_error(struct strbuf *out, double error)
 {
 	if (error <= 0 || error > ERROR_MAX)
@@ -81,14 +82,15 @@ static void add_error(struct strbuf *out, double error)
 		strbuf_addf(out, ": totals within a factor of %.*f", error < 9.95, error);
 }
 
-/* Was a part of it seen, so that counts are estimates? */
+/* Was only a part of the kind's events seen, so that counts are estimates? */
 static bool is_sampled(const struct coverage *c, enum event_kind kind)
 {
 	return !coverage_dropped(c, kind) && coverage_watched(c, kind) &&
 	       coverage_share(c, kind) < 0.9995;
 }
 
-/* "sampled 12 %" or "dropped ..."; false if the kind was watched all along. */
+/* "sampled 12 %" or "dropped ..."; false if the kind's probes were enabled all the time.  `total`:
+ * of the whole run, else since the last answer. */
 static bool add_state(struct strbuf *out, const struct coverage *c, enum event_kind kind,
 		      bool total)
 {
@@ -107,8 +109,8 @@ static bool add_state(struct strbuf *out, const struct coverage *c, enum event_k
 	return true;
 }
 
-/* "message_send, message_queued sampled 12 %: totals +-5 %": all of which the same is to be said,
- * once.  Errors are those of this answer, not of the whole run. */
+/* "message_send, message_queued sampled 12 %: totals +-5 %": kinds in the same state share one
+ * text.  Errors are those of this answer, and left out for the whole run (`total`). */
 static void add_states(struct strbuf *out, const struct coverage *c, uint64_t kinds, bool total,
 		       const char *before, const char *after)
 {
@@ -241,7 +243,7 @@ void event_run_report(struct event_run *run)
 				  "--process)"
 				: "a ring buffer was full; ask for fewer kinds (-e), or give "
 				  "ebeam more CPU");
-	/* Of a node target_open() has said it. */
+	/* target_open() has reported it of a live node. */
 	if (run->ctx->opt.input && *run->stream.untested)
 		log_warn("ebeam: OTP %s was read %s", run->stream.otp, run->stream.untested);
 	log_warn("%s", line.buf);
@@ -273,7 +275,7 @@ void event_run_report_budget(struct event_run *run)
 void event_run_check_stopped(struct event_run *run, bool at_end)
 {
 	run->node_stopped = proc_is_stopped(run->node->os_pid);
-	/* At the start target_open() has said so. */
+	/* target_open() has reported it at the start. */
 	if (run->node_stopped && at_end)
 		log_warn("ebeam: the node (pid %d) is stopped (SIGSTOP): nothing happens in it any "
 			 "more",
@@ -299,7 +301,7 @@ static void begin_json(struct event_run *run, struct jsonw *w)
 	envelope_begin(w, run->ctx->command->name, &of);
 }
 
-/* With --watch: since the answer before. */
+/* A counter of the stream; with --watch only what was added since the last answer. */
 static uint64_t counted(const struct event_run *run, enum counter_id id)
 {
 	return run->stream.counters[id] - MIN(run->shown_counters[id], run->stream.counters[id]);
@@ -314,8 +316,8 @@ static void sampled_kind_json(struct jsonw *w, const char *kind, double share, d
 	jsonw_end_object(w);
 }
 
-/* Kinds of which a part was seen; counts may be off by that factor, either way (null: by any).
- * "call" is of Erlang functions, "c_call" of C functions. */
+/* Kinds of which only a part was seen.  "error_factor" is how far counts may be off, either way;
+ * null: by any factor.  "call" is of Erlang functions, "c_call" of C functions. */
 static void sampled_json(const struct event_run *run, struct jsonw *w)
 {
 	const struct event_stream_limited *calls = &run->stream.calls.limited;
@@ -398,7 +400,7 @@ static int end_json(struct event_run *run, struct jsonw *w, struct error *err)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* What the answer lacks, if anything. */
+/* "lost 12  names_full 3", if any were. */
 static void write_missing(struct event_run *run)
 {
 	uint64_t lost = counted(run, COUNTER_EVENTS_LOST), names = counted(run, COUNTER_NAMES_FULL);
@@ -410,7 +412,7 @@ static void write_missing(struct event_run *run)
 		fprintf(run->out, "  names_full %s", units_format_count(names, text, sizeof(text)));
 }
 
-/* With --watch: the time, on a terminal at the top of a clean screen. */
+/* The first line of an answer of --watch: time, pid, losses.  Clears a terminal first. */
 static void begin_screen(struct event_run *run)
 {
 	if (!run->ctx->opt.watch_ns || !run->node)
@@ -420,7 +422,7 @@ static void begin_screen(struct event_run *run)
 	fputc('\n', run->out);
 }
 
-/* A line such as "message_send sampled 12 %: totals +-5 %", if some of these kinds were. */
+/* A line such as "message_send sampled 12 %: totals +-5 %" for sampled and dropped kinds. */
 static void write_sampled(struct event_run *run, uint64_t kinds)
 {
 	struct strbuf lines = STRBUF_INIT;
@@ -450,7 +452,7 @@ int event_run_show(struct event_run *run, const struct answer_view *view, const 
 	return view->write(run->out, answer, o, err);
 }
 
-/* Two digits are enough to say how sure a number is. */
+/* A bound of a confidence interval, rounded to two significant digits. */
 static void add_bound(struct strbuf *out, double bound)
 {
 	double unit = bound >= 100 ? pow(10, floor(log10(bound)) - 1) : 1;
@@ -475,7 +477,7 @@ void event_run_add_estimate(const struct event_run *run, uint64_t kinds, uint64_
 		return;
 	}
 	strbuf_addstr(out, " (");
-	/* What was seen there was. */
+	/* There are at least as many as were seen. */
 	add_bound(out, MAX((double)n / error, (double)n * share));
 	strbuf_addstr(out, " .. ");
 	add_bound(out, (double)n * error);

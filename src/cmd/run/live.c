@@ -35,12 +35,12 @@ static double own_cpu_s(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-/* An atom's place in process dictionaries; all zero if the node does not have it. */
+/* The key of an atom in process dictionaries; all zero if the node does not have the atom. */
 static struct dictionary_key key_of(struct beam_node *n, const char *atom)
 {
 	uint64_t term = beam_atom_find(n->atoms, atom);
 
-	/* An atom hashes to its index there (erl_process_dict.c, MAKE_HASH). */
+	/* A dictionary hashes an atom to its index (erl_process_dict.c, MAKE_HASH). */
 	return (struct dictionary_key){.term = term, .hash = term >> 6};
 }
 
@@ -63,7 +63,8 @@ static int add_threads(struct live *l, struct error *err)
 	struct sched_thread *threads;
 	int nr = sched_threads(l->node, &threads), rc = 0;
 
-	/* Without the arrays (hidden symbols, no shape) samples in JIT code show the schedulers. */
+	/* The arrays of schedulers may not be found (hidden symbols, no shape).  Then samples in
+	 * JIT code show which threads are schedulers. */
 	if (nr <= 0)
 		log_info("schedulers will be learned from samples");
 	for (int i = 0; i < nr && rc == 0; i++)
@@ -75,16 +76,17 @@ static int add_threads(struct live *l, struct error *err)
 	return rc;
 }
 
-/* Frame pointers are a property of the running node: of the JIT's own record (25 and later). */
+/* Whether a node keeps frame pointers is known from the JIT's own record only (OTP 25 and later),
+ * so false without a resolver. */
 static bool keeps_frame_pointers(struct beam_resolver *resolver)
 {
 	return resolver && jit_frame_pointers(beam_resolver_jit(resolver));
 }
 
-/* Kinds that know a process by its pid only: the owner of an alias. */
+/* Kinds whose programs look a process up by its pid: the owner of an alias. */
 #define BY_PROCESSES (1ull << EVENT_MESSAGE_SEND | 1ull << EVENT_MESSAGE_QUEUED)
 
-/* How a table makes terms of numbers; without it, events of USDT probes would have no pid. */
+/* How a process or port table makes ids of numbers: for the pids of events of USDT probes. */
 static int read_ids(struct id_table *out, struct beam_node *n, raddr table, struct error *err)
 {
 	struct id_format f;
@@ -108,7 +110,8 @@ static int read_ids(struct id_table *out, struct beam_node *n, raddr table, stru
 	return 0;
 }
 
-/* The table of ports only where it has to prove what is a port, or makes terms of numbers. */
+/* The port table is needed only by USDT probes, and by drivers to check that an address is a
+ * port. */
 static int read_tables(struct session_config *out, struct beam_node *n,
 		       const struct source_plan *plan, struct error *err)
 {
@@ -188,7 +191,7 @@ static int watch_code(struct live *l, struct error *err)
 		return 0;
 	offset = elf_file_offset_of(n->elf, n->anchors.jit_register - n->bias);
 	if (offset != UINT64_MAX && session_watch_code(l->session, offset, &why) == 0) {
-		/* Read again what was loaded since, and until the probe was there. */
+		/* Code may have been loaded before the probe was attached. */
 		return beam_resolver_sync(l->resolver, err);
 	}
 	log_warn("ebeam: code that is loaded while recording will have no names: %s",
@@ -196,8 +199,8 @@ static int watch_code(struct live *l, struct error *err)
 	return 0;
 }
 
-/* In stacks, too, what was found without symbol has its name.  Those with a dot are what a struct
- * calls its function, and those of drivers are callbacks. */
+/* Functions that were found without a symbol get their names in native stacks, too.  Left out are
+ * names with a dot, which are fields of a struct, and callbacks of drivers. */
 static void name_functions(struct beam_node *n, const struct source_plan *plan)
 {
 	for (unsigned int i = 0; plan && i < plan->nr_points; i++) {
@@ -329,7 +332,7 @@ void live_add_warning(struct live *l, const char *text)
 	enrich_add_meta(l->enrich, "warnings", l->warnings.buf);
 }
 
-/* "n1+ n2- c1-": type, number, with a process or port or not. */
+/* "n1+ n2- c1-": type and number of a scheduler; + = it runs a process or port. */
 static void add_schedulers(struct live *l)
 {
 	static const char types[] = {
@@ -339,8 +342,8 @@ static void add_schedulers(struct live *l)
 	int nr = sched_threads(l->node, &threads);
 	bool stopped;
 
-	/* With a process, but nobody runs it: that is not busy, and when it will be is not
-	 * known. */
+	/* Schedulers of a node stopped by SIGSTOP may have a process and do not run it: they are
+	 * left out. */
 	stopped = proc_is_stopped(l->node->os_pid);
 	for (int i = 0; i < nr && !stopped; i++) {
 		int busy = sched_is_busy(l->node, &threads[i].info);
@@ -455,7 +458,7 @@ int live_watch_slices(struct live *l, const struct slice_watch_config *config, s
 	return slice_watch_open(&l->slices, l->node, &code, config, err);
 }
 
-/* What it is called is read now: most often it is still there. */
+/* Reads the names of the process of a slice that has ended; mostly the process still exists. */
 static void add_process(struct live *l, uint64_t epid)
 {
 	struct process_facts facts;
@@ -471,7 +474,7 @@ static uint32_t name_text(struct live *l, const char *text)
 	return len ? names_intern_string(enrich_names(l->enrich), text, len, NULL) : 0;
 }
 
-/* The last two fields of long_schedule. */
+/* Appends driver and name of the port, the last two fields of long_schedule. */
 static void name_port(struct live *l, struct rec_raw_event *ev, const struct running_port *port)
 {
 	ev->values[ev->nr_values++] = name_text(l, port->driver);
@@ -482,7 +485,7 @@ void live_add_slices(struct live *l)
 {
 	struct error ignored;
 	struct long_slice s;
-	bool synced = l->session; /* then a probe tells of code that is loaded */
+	bool synced = l->session; /* the probe of watch_code() keeps the resolver up to date */
 
 	while (l->slices && slice_watch_next(l->slices, &s)) {
 		if (!synced && beam_resolver_sync(l->resolver, &ignored))
@@ -576,7 +579,7 @@ bool live_sample_clocks(struct live *l, struct sample_clocks *out)
 			  l->node_stat.stime_ticks) /
 		 (double)sysconf(_SC_CLK_TCK);
 	out->spent_ns = (double)session_counter(l->session, COUNTER_PROBE_NS);
-	/* Programs run in interrupts, in the time of whom they interrupt. */
+	/* Programs of samples run in interrupts; their time is counted as the node's. */
 	out->own_ns = busy_s * 1e9 - out->spent_ns;
 	out->wall_ns = (double)(clock_monotonic_ns() - l->start_ns);
 	return true;

@@ -38,12 +38,12 @@ static enum counter_class class_of(enum counter_id id)
 	case COUNTER_HITS:
 	case COUNTER_CODE_LOADS:
 	case COUNTER_CODE_UNLOADS:
-	case COUNTER_CODE_TRUNCATED: /* what could not be read later either is CODE_UNREADABLE */
+	case COUNTER_CODE_TRUNCATED: /* mostly read later; else COUNTER_CODE_UNREADABLE, too */
 	case COUNTER_PROBE_NS:
 	case COUNTER_CALLS:
 	case COUNTER_CALLS_REJECTED:
 	case COUNTER_EVENTS:
-	case COUNTER_EVENTS_LOST: /* no samples: `ebeam events` tells of them */
+	case COUNTER_EVENTS_LOST: /* not of samples; `ebeam events` reports them */
 		return CLASS_FACT;
 	default:
 		return CLASS_NOTE;
@@ -80,7 +80,7 @@ double summary_complete(const struct summary *s)
 	return s->samples ? percent(s, SAMPLE_STATUS_COMPLETE) : 100;
 }
 
-/* 99.96 must not read as 100.0: a share that is not whole is never rounded to it. */
+/* Only 100 % is shown as 100: 99.96 becomes 99.9, not 100.0. */
 static double not_whole(double value, double next_below_100)
 {
 	return value < 100 && value > next_below_100 ? next_below_100 : value;
@@ -91,7 +91,8 @@ static void add_percent(struct strbuf *out, double value)
 	strbuf_addf(out, "%.1f%%", not_whole(value, 99.9));
 }
 
-/* "lost 12 (ring_full 10, bad_record 2)"; nothing if there is none of that class. */
+/* "lost 12 (ring_full 10, bad_record 2)", the counters of a class that are not 0; CLASS_LOST also
+ * as "lost 0". */
 static void add_counters(struct strbuf *out, const struct summary *s, enum counter_class class,
 			 const char *word)
 {
@@ -117,7 +118,7 @@ static void add_counters(struct strbuf *out, const struct summary *s, enum count
 	strbuf_free(&names);
 }
 
-/* "Time in GC: 12.3 ms" */
+/* "Time in GC: 12.3 ms", instead of the number of samples. */
 static void add_weighed(struct strbuf *out, const struct summary *s)
 {
 	const char *unit = s->unit ? s->unit : "";

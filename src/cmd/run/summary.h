@@ -4,8 +4,8 @@
  *   Samples: 9,874  complete 99.6%  truncated 0.2%  bad_bounds 0.2%  lost 12 (ring_full 12)
  *   own CPU 0.21%  cost to the node ~0.03% of its own CPU  -> ebeam-a@b-20260131-120000.html
  * (one line).
- * Every way in which samples are not complete or were lost stands in it by its name, if it
- * happened; names are those of status.def and counters.def.
+ * It has each status of samples that are not complete, and each counter of losses, by the names
+ * in status.def and counters.def, if it is not 0.
  */
 #ifndef EBEAM_CMD_SUMMARY_H
 #define EBEAM_CMD_SUMMARY_H
@@ -24,14 +24,14 @@ struct summary {
 	uint64_t dropped_unknown; /* samples that referred to undefined ids */
 	double own_cpu;		  /* of ebeam, percent of one core; negative = unknown */
 	struct live_cost cost;	  /* to the node */
-	const char *unit, *title; /* of what is counted, as meta values; NULL = samples */
-	uint64_t margin_ns;   /* of error of that: half of the 95 % confidence interval; 0 = none */
-	const char *warnings; /* of what is not counted, one a line; NULL = none */
-	const char *path;     /* where the result went; NULL = not said */
-	bool no_losses;	      /* they are shown elsewhere */
+	const char *unit, *title; /* of the weight, as meta values; NULL = samples */
+	uint64_t margin_ns;	  /* half of the 95 % confidence interval of `samples`; 0 = none */
+	const char *warnings;	  /* the meta value, one a line; NULL = none */
+	const char *path;	  /* the file of the result; NULL = not shown */
+	bool no_losses;		  /* leave losses out: they are shown elsewhere */
 };
 
-/* Everything but own_cpu, cost (unknown) and path (NULL). */
+/* Fills in everything but own_cpu, cost (unknown) and path (NULL). */
 void summary_of_snapshot(struct summary *out, const struct snapshot *s);
 
 double summary_complete(const struct summary *s); /* percent; 100 without samples */
@@ -39,9 +39,9 @@ double summary_complete(const struct summary *s); /* percent; 100 without sample
 /* Without newline. */
 void summary_format(struct strbuf *out, const struct summary *s);
 
-/* Logs what is not counted, and what to do about losses, if there is something to do. */
+/* Logs the warnings, and what to do about losses, where counters.def has an advice. */
 void summary_advise(const struct summary *s);
-/* That, then the line (not with -q). */
+/* summary_advise(), then the line (not with -q). */
 void summary_print(const struct summary *s);
 
 /* 0, or 7 with a warning if fewer than `min_complete` percent of the samples are complete. */

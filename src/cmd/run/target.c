@@ -13,8 +13,8 @@
 #include "beam/vm/facts.h"
 #include "target/proc.h"
 
-/* Everything from a core is said of the moment when it was made, and may lack parts: a line on
- * stderr tells, as the tables look like those of a live node. */
+/* Says on stderr that a core file is read, as answers look like those of a live node; and what of
+ * it is missing. */
 static void report_core(const struct beam_node *n)
 {
 	const struct core_facts *facts = core_file_facts(n->core);
@@ -134,8 +134,8 @@ int target_close(struct beam_node *n, int rc, struct error *err)
 	there = !n || beam_node_is_there(n);
 	beam_node_close(n);
 	if (!rc && !whole)
-		return ERROR_KIND_PARTIAL; /* target_open() has said it */
-	/* What is not there, a process too, may have been in what is missing. */
+		return ERROR_KIND_PARTIAL; /* target_open() has reported it */
+	/* A process or table that was not found may be in the missing part of the core file. */
 	if (rc < 0 && !whole && err &&
 	    (err->kind == ERROR_KIND_FAILED || err->kind == ERROR_KIND_NO_NODE)) {
 		error_prefix(err, "in what is left of this core file");

@@ -33,7 +33,7 @@ static int answer(void *arg, struct error *err)
 	}
 	rc = rc ? rc : w->write(w->arg, err);
 	if (rc == -ESRCH)
-		return LOOP_END_STOPPED; /* it has exited: the loop is about to say so, too */
+		return LOOP_END_STOPPED; /* the node has exited; the loop will see it, too */
 	if (rc)
 		return rc;
 	w->nr++;

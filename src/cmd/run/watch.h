@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* --watch of commands that read memory only: a reading, its answer, and again. */
+/* --watch of commands that only read memory: read and write an answer, again and again. */
 #ifndef EBEAM_CMD_WATCH_H
 #define EBEAM_CMD_WATCH_H
 
@@ -13,18 +13,19 @@ struct watch {
 	const struct options *opt; /* watch_ns, duration_ns */
 	FILE *out;
 	bool text; /* each answer begins with a line of time and pid, on a clear screen */
-	/* Negative errno; -ESRCH of either: the node has exited, which is no failure. */
+	/* Both return 0 or a negative errno; -ESRCH: the node has exited, which ends the run
+	 * without an error. */
 	int (*read)(void *arg, struct error *err);
 	int (*write)(void *arg, struct error *err);
 	void *arg;
 	unsigned int nr; /* answers written so far */
 };
 
-/* Until the node exits, which a line on stderr says, the time is up, or a signal comes.  Write
- * errors end it and stay in `out`. */
+/* Runs until the node exits (reported on stderr), -d is over, or a signal comes.  A write error
+ * ends the run, too; the caller finds it with ferror(out). */
 int watch_run(struct watch *w, struct error *err);
-/* "2026-11-27 10:15:01  pid 4711", on a clear screen if `target`, where f ends up, is a terminal,
- * else behind an empty line if there was an answer before. */
+/* Writes "2026-11-27 10:15:01  pid 4711" to f.  If `target`, the file that f ends up in, is a
+ * terminal, clears it first; else writes an empty line first if `again`. */
 void watch_begin_screen(FILE *f, FILE *target, int os_pid, bool again);
 
 #endif

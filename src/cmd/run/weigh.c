@@ -8,7 +8,8 @@
 #include "base/xalloc.h"
 #include "beam/vm/facts.h"
 
-/* Of a capture the output stands beside it, as with `report`. */
+/* The start of the output's name.  Output made from a capture is put beside the capture, as with
+ * `report`. */
 static int stem_of(struct weigh *w, struct event_run *run, char **stem, struct error *err)
 {
 	const char *input = w->ctx->opt.input;
@@ -77,7 +78,7 @@ int weigh_finish(struct weigh *w, struct error *err)
 	if (rc == 0) {
 		summary_of_snapshot(&w->summary, s);
 		summary_advise(&w->summary);
-		/* The snapshot's own end with it. */
+		/* The texts of the snapshot are freed with it. */
 		w->summary.unit = w->mode ? w->mode->unit : NULL;
 		w->summary.title = w->mode ? w->mode->title : NULL;
 		w->summary.warnings = NULL;

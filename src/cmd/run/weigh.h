@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events or calls, weighed into a profile that goes to a file in any format: the part of an
- * event_consumer that `record --mode` and `trace -f` share.  Fill the first three members.
+ * Makes a profile of events or calls by weight, and writes it in any format: the part of an
+ * event_consumer that `record --mode` and `trace -f` share.  The caller sets the first three
+ * members.
  */
 #ifndef EBEAM_CMD_WEIGH_H
 #define EBEAM_CMD_WEIGH_H
@@ -15,22 +16,22 @@
 struct weigh {
 	struct command_context *ctx;
 	struct render *render;
-	const struct weight_mode *mode; /* NULL of a capture: as it was recorded */
+	const struct weight_mode *mode; /* NULL: as the capture was recorded */
 	struct event_profile *profile;	/* NULL until weigh_open() */
-	struct outfile *output;		/* of every format but the capture */
+	struct outfile *output;		/* unless the format is a capture */
 	struct summary summary;
 };
 
-/* The name of the output, if that is ours; and where a capture goes too (NULL). */
+/* Chooses the name of the output, if -o does not; *capture = path of a capture to write (NULL). */
 int weigh_name(struct weigh *w, struct event_run *run, const char **capture, struct error *err);
-/* Before anything is recorded: that the output can be written. */
+/* Opens the output before anything is recorded, so that an error is found then. */
 int weigh_open(struct weigh *w, struct event_run *run, struct error *err);
-/* Every record that is no event of the VM; calls, too. */
+/* Adds a record that is no event of the VM, such as a call. */
 void weigh_other(struct weigh *w, const struct event *ev);
 void weigh_event(struct weigh *w, enum event_kind kind, const struct event *ev);
-/* The end: writes it. */
+/* Ends the profile and writes it. */
 int weigh_finish(struct weigh *w, struct error *err);
-/* What they weigh; counters and costs stand in the line before. */
+/* Adds the total weight and the path to the closing line, which has counters and costs already. */
 void weigh_closing(const struct weigh *w, struct strbuf *line);
 void weigh_close(struct weigh *w);
 
