@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam dist`: the connections of a node to other nodes, what waits in them, and what epmd on its
- * host says.
+ * `ebeam dist`: the connections of a node to other nodes, with their queues, and the names that
+ * epmd on its host has.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,9 +32,9 @@ struct dist_reading {
 	struct error no_epmd; /* why epmd is not known */
 	bool live;
 	struct dist_answer answer;
-	VEC(struct dist_row) rows; /* of it: without this node */
-	struct arena texts;	   /* likewise */
-	VEC(const char *) waiting; /* likewise */
+	VEC(struct dist_row) rows; /* of `answer`: all nodes but this one */
+	struct arena texts;	   /* of `answer` */
+	VEC(const char *) waiting; /* of `answer`: pids that wait for connections */
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -48,9 +48,10 @@ static const struct port_facts *find_port(const struct dist_reading *v, uint64_t
 }
 
 /*
- * The port of a connection over TLS.  Its controller is a process that encrypts (tls_sender); the
- * port belongs to the one that decrypts, which the same supervisor has started: one of its own for
- * each connection (tls_dyn_connection_sup, tls_gen_connection:start_fsm/8, OTP 25 to 29).
+ * The port of a connection over TLS.  The controller of such a connection is the process that
+ * encrypts (tls_sender); the port is owned by the process that decrypts.  Both are children of the
+ * same supervisor, which each connection has for itself (tls_dyn_connection_sup,
+ * tls_gen_connection:start_fsm/8, OTP 25 to 29).
  */
 static const struct port_facts *find_tls_port(const struct dist_reading *v, uint64_t controller)
 {
@@ -102,7 +103,7 @@ static const char *id_text(struct dist_reading *v, uint64_t id)
 static void add_port(struct dist_row *r, const struct port_facts *p, const struct dist_facts *d)
 {
 	r->has_port = true;
-	/* What a port hands on as messages it does not count; inet_drv does. */
+	/* A port does not count the bytes that it delivers as messages; inet_drv does. */
 	r->port_input = p->id == d->controller ? p->bytes_in : p->received;
 	r->port_output = p->bytes_out;
 	r->port_queue = p->queue_size;
@@ -146,7 +147,7 @@ static void add_row(struct dist_reading *v, const struct dist_facts *d)
 			     .send_q = UINT64_MAX,
 			     .busy = d->busy,
 			     .torn = d->torn};
-	/* The process that owns the connection: the port's, or the controller itself. */
+	/* The owner of the connection is the port's owner; without a port the controller. */
 	r.owner = port ? id_text(v, port->connected) : process ? r.controller : NULL;
 	if (port)
 		add_port(&r, port, d);

@@ -24,23 +24,23 @@
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* Frames of addresses, each looked up once. */
+/* The frame of an address; each address is looked up once. */
 struct lookup {
 	uint64_t addr;
-	uint32_t frame; /* 0 = the node shows none */
-	bool code;	/* it lies in code that the node's list names */
+	uint32_t frame; /* 0 = no function is known there */
+	bool code;	/* is in code that the JIT has listed */
 };
 
-/* Instead of the address of a function. */
+/* Stands for the `current` of a stack that could not be read. */
 #define NOT_READ 1u
 
 struct reading {
 	struct dump *d;
-	struct stack_groups raw; /* of addresses: `current`, then where each frame stands */
+	struct stack_groups raw; /* items are addresses: `current`, then the frames */
 	VEC(struct lookup) lookups;
 	struct idmap index;
-	VEC(uint64_t) items; /* of one stack */
-	bool synced;	     /* the list of code was read again */
+	VEC(uint64_t) items; /* of the stack under way */
+	bool synced;	     /* the list of code was read again, for code loaded meanwhile */
 };
 
 static bool lookup_equal(const void *ctx, uint32_t id, const void *key)
@@ -101,9 +101,9 @@ static struct lookup look_up(struct reading *r, uint64_t addr)
 	return new;
 }
 
-/* The function that `current` names.  It is set where a process waits for its turn at the start of
- * a function, and in what is no code of a module: a BIF that goes on later, a NIF on a dirty
- * scheduler, erlang:hibernate/3. */
+/* The function of Process.current, which is set when a process was scheduled out at the start of a
+ * function, or is in no code of a module: in a BIF that has yielded (trapped), in a NIF on a dirty
+ * scheduler, in erlang:hibernate/3. */
 static uint32_t frame_of_current(struct reading *r, raddr current)
 {
 	struct beam_node *n = r->d->n;
@@ -133,7 +133,7 @@ static uint32_t frame_of_text(struct reading *r, const char *text)
 	return names_intern_frame(names, f, 0, 0, NULL);
 }
 
-/* The same frame without a place. */
+/* The frame's function, without file and line. */
 static uint32_t bare_frame(struct reading *r, uint32_t frame)
 {
 	struct names *names = r->d->names;
@@ -169,7 +169,8 @@ static void resolve(struct reading *r, const struct stack_group *g)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* It runs and collects all the time, as a rule: that much is to be seen of it. */
+/* A stack that could not be read, mostly as the process runs and collects garbage all the time:
+ * only its status is shown. */
 static void add_not_read(struct reading *r, size_t i)
 {
 	uint32_t what = (uint32_t)process_status_of(r->d->list.data[i].state);
@@ -276,7 +277,7 @@ static int dump_open(struct dump *d, const struct command_context *ctx, struct e
 	return 0;
 }
 
-/* All that one reading has brought. */
+/* Frees the results of one reading. */
 static void dump_forget(struct dump *d)
 {
 	waits_free(&d->waits);
@@ -299,7 +300,7 @@ static void dump_close(struct dump *d)
 	stack_code_close(&d->code);
 }
 
-/* ---- parts that the others use --------------------------------------------------------------- */
+/* ---- used by the other files ----------------------------------------------------------------- */
 
 uint32_t dump_depth(const struct stack_group *g)
 {
@@ -403,7 +404,7 @@ static void warn(const struct dump *d)
 		log_warn("ebeam: too many different stacks: some are shown empty");
 }
 
-/* --waits and --old-code give no stacks: no flame graph can be made of them. */
+/* The answers of --waits and --old-code have no stacks: they cannot be exported. */
 static int check_options(const struct options *opt, const struct render *r, struct error *err)
 {
 	static const char *const partners[] = {"watch", "duration"};
@@ -426,7 +427,7 @@ static int check_options(const struct options *opt, const struct render *r, stru
 	return 0;
 }
 
-/* ---- again and again ------------------------------------------------------------------------- */
+/* ---- --watch --------------------------------------------------------------------------------- */
 
 struct watching {
 	struct dump *d;
@@ -485,7 +486,7 @@ int cmd_dump(struct command_context *ctx, struct error *err)
 	struct dump d;
 	int rc;
 
-	/* What people read is text, unless they ask for something else. */
+	/* Text is the default of this command. */
 	if (!opt.format && !opt.output && !opt.json)
 		opt.format = "text";
 	rc = render_choose(&render, ctx->command, &opt, err);
@@ -514,7 +515,7 @@ int cmd_dump(struct command_context *ctx, struct error *err)
 out:
 	dump_close(&d);
 	render_free(&render);
-	if (!rc && opt.watch_ns) { /* it may have ended: each reading is whole */
+	if (!rc && opt.watch_ns) { /* the node may have exited: the answers are whole */
 		beam_node_close(d.n);
 		return 0;
 	}

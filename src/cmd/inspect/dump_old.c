@@ -12,7 +12,7 @@
 struct answering {
 	struct old_code_answer a;
 	struct arena texts;
-	const char **modules; /* of each use: its module */
+	const char **modules; /* the module's name, for each element of old.uses */
 };
 
 static void add_modules(struct answering *x, const struct dump *d)
@@ -34,7 +34,7 @@ static void add_modules(struct answering *x, const struct dump *d)
 	strbuf_free(&text);
 }
 
-/* A row for all uses of a process. */
+/* A row for each process, with the modules of all its uses, which follow each other. */
 static void add_rows(struct answering *x, const struct dump *d, unsigned int limit)
 {
 	const struct old_use *uses = d->old.uses.data;

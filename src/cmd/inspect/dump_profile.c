@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks of processes as a profile in which one process is one sample: what shows and exports
- * samples then shows processes.  See dump.h.
+ * Stacks of processes as a profile in which each process is one sample, so that the exporters of
+ * samples can show processes.  See dump.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@
 
 #define LABEL_SIZE 256 /* bytes of a label */
 
-/* Frames of one stack: names_intern_stack() takes no deeper ones. */
+/* Frames of one stack that are kept at its top and bottom: names_intern_stack() allows
+ * NAMES_MAX_DEPTH. */
 #define STACK_TOP    500
 #define STACK_BOTTOM 500
 _Static_assert(STACK_TOP + STACK_BOTTOM + 2 <= NAMES_MAX_DEPTH, "too deep for the dictionary");
@@ -50,7 +51,7 @@ static uint32_t elided(const struct dump *d, uint32_t nr)
 	return names_intern_frame(d->names, f, 0, 0, NULL);
 }
 
-/* The stack of a group, root first; what it does that is no code on top of it. */
+/* The stack of a group, root first; with dump_current() as the leaf if it has no frame. */
 static uint32_t intern_stack(const struct dump *d, const struct stack_group *g)
 {
 	uint32_t stack = 0, depth = dump_depth(g);
@@ -82,7 +83,7 @@ static uint32_t intern_mfa(const struct dump *d, uint64_t module, uint64_t funct
 				     (int32_t)arity, FRAME_ERLANG, NULL);
 }
 
-/* As proc_lib keeps it, else as it was spawned. */
+/* The initial call as proc_lib keeps it in the dictionary, else as the process was spawned. */
 static uint32_t initial_call(const struct dump *d, const struct process_facts *p)
 {
 	uint64_t words[4];
@@ -117,8 +118,7 @@ static uint32_t intern_process(struct maker *m, const struct process_facts *p)
 				    label, initial_call(d, p), NULL);
 }
 
-/* Everything that the dictionary holds, in an order in which nothing refers to what is not there
- * yet. */
+/* Defines all names of d->names in the profile; what a definition refers to is defined before. */
 static void define_all(struct maker *m)
 {
 	const struct names *n = m->d->names;
@@ -219,7 +219,7 @@ static void add_facts(struct maker *m)
 	add_meta(m, "unit", "processes");
 }
 
-/* A profile knows samples of threads: the status of a process stands where the thread does. */
+/* Samples of a profile have a thread: here a made-up thread for each status of processes. */
 static uint32_t status_thread(struct maker *m, enum process_status status)
 {
 	const char *name = process_status_name(status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of processes, and what `ebeam dump` says without a question; see dump.h. */
+/* Names of processes, and the answer of `ebeam dump` without --waits or --old-code; see dump.h. */
 #include "base/compiler.h"
 #include "beam/term/atoms.h"
 #include "beam/term/term.h"
@@ -13,7 +13,7 @@
 
 /* ---- names of processes ---------------------------------------------------------------------- */
 
-/* M:F/A of a tuple of two atoms and a small integer. */
+/* Adds {M, F, A} as M:F/A; false if the term is no such tuple. */
 static bool add_mfa_tuple(struct strbuf *out, struct beam_node *n, uint64_t term)
 {
 	uint64_t words[4];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ebeam dump --waits`: who waits for whom, where that leads, and since when; see dump_waits.h. */
+/* `ebeam dump --waits`: who waits for whom, and since when, as a graph; see dump_waits.h. */
 #include "cmd/inspect/dump_waits.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ struct waits_since waiting_since(const struct waiting *w, uint32_t node)
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-/* Takes over the text. */
+/* The node of a term, or of a text (malloc'ed, which it takes over); added if it is new. */
 static uint32_t other(struct waiting *w, uint64_t item, char *text)
 {
 	struct other new = {item, text};
@@ -77,8 +77,8 @@ static uint32_t other(struct waiting *w, uint64_t item, char *text)
 	return (uint32_t)(w->d->list.len + w->others.len - 1);
 }
 
-/* Where a port leads to: the peer of its socket, or the program that it talks to; malloc'ed, NULL =
- * not known. */
+/* The other end of a port: the peer of its socket, or its external program; malloc'ed, NULL = not
+ * known. */
 static char *peer_of(struct waiting *w, const struct port_facts *p)
 {
 	const struct socket_info *socket;
@@ -97,7 +97,8 @@ static char *peer_of(struct waiting *w, const struct port_facts *p)
 	return *peer ? xstrdup(peer) : NULL;
 }
 
-/* From a node to what keeps the connection, from a port to its peer. */
+/* What a node of `others` waits for in turn: another Erlang node for the controller of its
+ * connection, a port for its peer. */
 static uint32_t leads_to(struct waiting *w, struct other o)
 {
 	const struct port_facts *port = o.text ? NULL : waits_port(&w->d->waits, o.item);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ebeam dump --waits`: the answer, with texts of all that is shown of it. */
+/* `ebeam dump --waits`: makes the answer of waits_view.h, with its texts, and writes it. */
 #include <stdlib.h>
 
 #include "base/compiler.h"
@@ -30,7 +30,7 @@ static const char *text_of_term(struct waiting *w, uint64_t term)
 	return s;
 }
 
-/* A name may have to be read from the node. */
+/* `named`: with the name, for which the Erlang node may have to be read. */
 static struct waits_party party(struct waiting *w, uint32_t node, bool named)
 {
 	struct waits_party p = {
@@ -77,7 +77,7 @@ static size_t limited(const struct command_context *ctx, size_t nr)
 	return ctx->opt.limit ? MIN(nr, (size_t)ctx->opt.limit) : nr;
 }
 
-/* Text has names, JSON has all waits. */
+/* Only text has names of processes in paths, and only JSON has the list of waits. */
 static void make_answer(struct waits_answer *a, struct waiting *w,
 			const struct command_context *ctx, bool text)
 {

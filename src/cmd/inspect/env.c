@@ -21,7 +21,7 @@
 #include "names/secrets.h"
 #include "view/inspect/env_view.h"
 
-/* Of values in text, unless --depth and --size say more. */
+/* Limits of the text of a value without --depth and --size. */
 #define DEPTH 30
 #define SIZE  2000
 
@@ -130,7 +130,7 @@ static int write_json(struct env_reading *v, struct error *err)
 static void write_text(struct env_reading *v)
 {
 	env_view_write(v->ctx->out, &v->answer, render_color(&v->ctx->opt, v->ctx->out));
-	outfile_flush(v->ctx->out); /* the rest stands below */
+	outfile_flush(v->ctx->out); /* before the lines on stderr */
 	if (v->masked)
 		log_warn("ebeam: %" PRIu64
 			 " value%s secret %s masked (***); --show-secrets shows %s",

@@ -65,7 +65,7 @@ static bool owner_equal(const void *ctx, uint32_t id, const void *key)
 	return ((const struct ets_list *)ctx)->data[id].owner == *(const uint64_t *)key;
 }
 
-/* Most processes that own tables own several. */
+/* Sets the owner of a row.  Most owners have several tables: each is looked up only once. */
 static void add_owner(struct ets_reading *v, struct ets_row *r, struct idmap *first)
 {
 	uint32_t hash = hash_mix(1, r->owner_term);
@@ -99,7 +99,7 @@ static int open_rows(void *view, struct beam_node *n, struct error *err)
 static int read_rows(void *view, struct error *err)
 {
 	struct ets_reading *v = view;
-	struct idmap first = IDMAP_INIT; /* table of each owner */
+	struct idmap first = IDMAP_INIT; /* owner -> its first table */
 	int rc = ets_read(v->node, &v->list, err);
 
 	for (size_t i = 0; !rc && i < v->list.len; i++) {
@@ -211,7 +211,7 @@ static int show_all(struct command_context *ctx, struct ets_reading *v,
 	}
 	rc = table_write(ctx->out, &table, options, err);
 	if (!rc) {
-		outfile_flush(ctx->out); /* the totals stand below */
+		outfile_flush(ctx->out); /* before the totals on stderr */
 		say_totals(&v->list);
 	}
 	return rc;

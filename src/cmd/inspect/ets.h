@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the two answers of `ebeam ets` share: all tables (ets.c), or one and its objects
+/* Shared by the two answers of `ebeam ets`: all tables (ets.c), or one with its objects
  * (ets_table.c). */
 #ifndef EBEAM_CMD_ETS_H
 #define EBEAM_CMD_ETS_H
@@ -16,11 +16,11 @@ struct ets_reading {
 	struct term_formats formats;
 	struct term_reader reader;
 	struct ets_list list;
-	VEC(struct ets_row) rows; /* one for each of the list */
-	struct arena texts;	  /* of them */
+	VEC(struct ets_row) rows; /* one for each element of `list` */
+	struct arena texts;	  /* of the rows */
 };
 
-/* The rest of the envelope, with warnings and counters of the reading. */
+/* Ends the envelope, with warnings and counters of the reading. */
 int ets_json_end(struct jsonw *w, const struct ets_reading *v, uint64_t objects_torn,
 		 struct error *err);
 

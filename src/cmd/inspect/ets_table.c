@@ -28,7 +28,7 @@ static bool is_id(const char *id, const char *what)
 		strncmp(what, id + strlen("#Ref<"), strlen(what)) == 0);
 }
 
-/* As the node or as people write it. */
+/* Is `what` the name of table i, as the node has it or as Elixir writes it? */
 static bool has_name(const struct ets_reading *v, size_t i, const char *what)
 {
 	return beam_atom_is(v->node->atoms, v->list.data[i].name, what);
@@ -49,7 +49,7 @@ static int ambiguous(const struct ets_reading *v, const char *what, size_t nr, s
 	return -EEXIST;
 }
 
-/* By id, else the named table of that name, else the only one of that name. */
+/* Finds a table by its id, else the named table of that name, else the only table of that name. */
 static int find_table(const struct ets_reading *v, const char *what, const struct ets_table **out,
 		      struct error *err)
 {
@@ -78,8 +78,8 @@ static int find_table(const struct ets_reading *v, const char *what, const struc
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-/* Elements of a compressed object: the key and what fits a word stand as they are; for the rest
- * stands where its external format begins, tagged as a header. */
+/* A compressed object has its key and immediate terms as they are.  Of any other element it has the
+ * offset of its external format, tagged as a header, which is shown as "...". */
 static void print_compressed(struct term_reader *r, struct strbuf *out, const struct ets_object *o)
 {
 	strbuf_addch(out, '{');

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam inspect`: all of one process, as erlang:process_info/2 and sys:get_state/1 would say it,
- * whether it waits, runs, hangs or stands in a core file.
+ * `ebeam inspect`: one process, as erlang:process_info/2 and sys:get_state/1 would show it, whether
+ * it waits, runs, hangs or is in a core file.
  *
- * The process is read whole, then looked at again: if it ran meanwhile, once more from the start.
- * What never stands still is shown as it was last seen, and said to be stale.
+ * After the process was read, its state is read again: if it ran meanwhile, all is read again,
+ * TRIES times at most.  A process that ran each time is shown as last read, and marked as stale.
  */
 #include "cmd/inspect/inspect.h"
 
@@ -70,7 +70,7 @@ static void read_dictionary(struct inspect *x)
 	if (rc > 0)
 		inspect_warn(x, "the dictionary has more than %u keys: the rest is left out",
 			     MAX_DICTIONARY);
-	/* Atoms first, in order of the atom table: always the same for the same dictionary. */
+	/* Sorted by key term, so that the order does not depend on the hash table: atoms first. */
 	if (x->dictionary.len)
 		qsort(x->dictionary.data, x->dictionary.len, sizeof(*x->dictionary.data), by_key);
 }
@@ -147,7 +147,7 @@ static void read_parts(struct inspect *x)
 		snprintf(x->state.why, sizeof(x->state.why), "its stack could not be read");
 }
 
-/* Has it not run since it was read? */
+/* Has the process not run since it was read? */
 static bool stood_still(struct inspect *x)
 {
 	struct process_facts now;
@@ -280,7 +280,7 @@ int inspect_process(struct command_context *ctx, struct beam_node *n, const char
 	rc = rc ? rc : read_all(&x, epid, err);
 	if (rc == 0) {
 		note_limits(&x);
-		x.reader.mem = x.cached; /* many small neighbours */
+		x.reader.mem = x.cached; /* many small reads close to each other */
 		inspect_answer(&x);
 		counter.value = x.unreadable;
 	}

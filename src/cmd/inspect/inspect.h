@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `ebeam inspect` knows of one process before it writes: facts, stack, and where the terms lie
- * that are shown.  inspect.c gathers, inspect_mailbox.c counts messages and heap, inspect_answer.c
- * makes texts of it all.
+ * What `ebeam inspect` has read of one process before it writes: facts, stack, and addresses of the
+ * terms to show.  inspect.c reads the process, inspect_mailbox.c counts messages and heap words,
+ * inspect_answer.c makes texts of all.
  */
 #ifndef EBEAM_CMD_INSPECT_H
 #define EBEAM_CMD_INSPECT_H
@@ -25,7 +25,7 @@
 #include "cmd/run/target.h"
 #include "view/inspect/process_view.h"
 
-/* Messages that are shown as they are: the first, and with --mailbox the last too. */
+/* Messages that are shown in full: the first ones, and with --mailbox the last ones too. */
 #define INSPECT_SAMPLE 10
 /* A mailbox up to this long is always counted by shape. */
 #define INSPECT_SHORT_MAILBOX 10000
@@ -48,10 +48,10 @@ struct inspect {
 	struct process_stack stack; /* if a.has_stack */
 	struct link_list links;
 	struct monitor_list monitors;
-	struct process_list alone; /* of this process: what waits are of */
+	struct process_list alone; /* only this process, for `waits` */
 	struct waits waits;
 	VEC(struct inspect_pair) dictionary;
-	uint64_t unreadable; /* places anywhere */
+	uint64_t unreadable; /* reads of the node's memory that failed */
 	uint64_t error_handler, trace_token;
 	uint32_t queue_flags;
 	raddr high_water;
@@ -68,12 +68,12 @@ struct inspect {
 
 	struct process_answer a;
 	struct arena texts;
-	const char *samples[2][INSPECT_SAMPLE]; /* of first and last */
-	const char **registers;			/* of each word of the stack */
+	const char *samples[2][INSPECT_SAMPLE]; /* texts of `first` and `last` */
+	const char **registers;			/* texts of the words of the stack */
 	VEC(const char *) warnings;
 };
 
-/* All of the command but opening the node: pid or name -> ctx->out, as ctx->opt says. */
+/* The command without opening the node: writes the process with that pid or name to ctx->out. */
 int inspect_process(struct command_context *ctx, struct beam_node *n, const char *what,
 		    struct error *err);
 
@@ -84,10 +84,10 @@ void inspect_heap(struct inspect *x);
 
 /* Adds the text of a term. */
 void inspect_term(struct inspect *x, struct strbuf *out, uint64_t term);
-/* Fills in what x->a has not yet. */
+/* Fills in the rest of x->a, the answer. */
 void inspect_answer(struct inspect *x);
 void inspect_answer_free(struct inspect *x);
-/* Binaries and largest terms that are shown. */
+/* How many binaries, and how many largest terms, are shown. */
 size_t inspect_top(const struct inspect *x);
 
 #endif

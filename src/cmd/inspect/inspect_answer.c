@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ebeam inspect`: what was gathered of a process -> the answer, in texts; see process_view.h. */
+/* `ebeam inspect`: makes the answer of process_view.h, in texts, of what was read. */
 #include <stdlib.h>
 
 #include "abi/vm.h"
@@ -8,7 +8,7 @@
 #include "cmd/inspect/inspect.h"
 #include "model/process/process_rows.h"
 
-/* Bytes of the text of one of many terms without --size: some three lines. */
+/* Without --size, bytes of the text of a term that is one of many: about three lines. */
 #define BRIEF 300
 /* ErtsSignalPrivQueues.flags: FS_OFF_HEAP_MSGQ, FS_ON_HEAP_MSGQ (erl_process.h, OTP 25 to 29). */
 static const char *const queue_data[4] = {NULL, "off_heap", "on_heap", NULL};
@@ -26,7 +26,7 @@ size_t inspect_top(const struct inspect *x)
 	return x->ctx->opt.limit ? x->ctx->opt.limit : INSPECT_TOP;
 }
 
-/* Elements of a list: text has no more than it shows. */
+/* How many of a list's `nr` elements the answer needs: JSON has all, text PROCESS_SHOWN or -n. */
 static size_t shown(const struct inspect *x, size_t nr)
 {
 	size_t limit = x->ctx->opt.limit ? x->ctx->opt.limit : PROCESS_SHOWN;
@@ -34,7 +34,8 @@ static size_t shown(const struct inspect *x, size_t nr)
 	return x->ctx->opt.json ? nr : MIN(nr, limit);
 }
 
-/* Adds a term to a line, whose length is limited; its text alone.  NULL: none, in JSON. */
+/* Adds a term to a line, whose length is limited.  Returns the text of the term alone; NULL for no
+ * term (0) in JSON. */
 static const char *add_term(struct inspect *x, struct strbuf *line, uint64_t term)
 {
 	size_t from = line->len;
@@ -147,7 +148,7 @@ static void add_gc(struct inspect *x)
 	a->min_bin_vheap_size = p->min_vheap_size;
 	a->gc_info.old_heap_block_size = p->old_heap_size;
 	a->gc_info.heap_block_size = p->heap_size;
-	/* With what messages hold, as in total_heap_size. */
+	/* With heap fragments of messages, as in total_heap_size. */
 	a->gc_info.mbuf_size = p->total_heap_size - p->heap_size - p->old_heap_size;
 	if (x->high_water >= p->heap && x->high_water <= p->hend)
 		a->gc_info.recent_size = (x->high_water - p->heap) / 8;
@@ -279,7 +280,8 @@ static void add_monitor(struct inspect *x, struct strbuf *out, const struct moni
 	strbuf_addch(out, '}');
 }
 
-/* NULL: process_info() leaves it out, as collect_one_origin_monitor() and its like do. */
+/* The list that process_info/2 shows a monitor in; NULL: in none (collect_one_origin_monitor() and
+ * similar functions of erl_bif_info.c). */
 static struct table_list *list_of(struct process_answer *a, const struct monitor_item *m)
 {
 	if (m->type == MONITOR_SUSPEND)

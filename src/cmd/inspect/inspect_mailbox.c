@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ebeam inspect`: what the mailbox and the heap are full of. */
+/* `ebeam inspect`: counts the messages of the mailbox, and finds the largest terms. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cmd/inspect/inspect.h"
 
 #define TRIES 3
-/* Words of one of the largest terms that are visited, and terms that are measured, at most. */
+/* Limits: words that are visited to measure one term, and terms that are measured. */
 #define MAX_TERM_WORDS (4u << 20)
 #define MAX_ROOTS      20000u
 
@@ -28,7 +28,7 @@ static int take_message(void *arg, const struct signal_message *m)
 	off_heap_add_fragments(x->n, x->cached, m->fragment, true, &x->binaries);
 	if (x->a.shaped)
 		shape_add(&x->shapes, &x->reader, m->term, m->words);
-	/* Of a long mailbox nobody asked for, only the first are read. */
+	/* Only the first messages of a long mailbox are read without --mailbox. */
 	return !x->a.shaped && x->nr_seen >= INSPECT_SHORT_MAILBOX;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam mem`: memory by type, as erlang:memory/0 has it, and the allocators with what they hold
- * beyond it: bytes of carriers in which no block lies.
+ * `ebeam mem`: memory by type, as erlang:memory/0 has it, and what the allocators waste: bytes of
+ * carriers that are in no block.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #include "cmd/run/target.h"
 #include "view/inspect/mem_view.h"
 
-/* Instances that are shown without -n: those that waste most. */
+/* Instances of allocators that text shows without -n: those that waste most. */
 #define INSTANCES_SHOWN 10
 
 struct mem_reading {
@@ -41,7 +41,7 @@ static struct mem_carriers carriers_of(const struct allocator_count *c)
 	return sum;
 }
 
-/* Instances of a type stand together. */
+/* A row for each instance, and a sum for each type: instances of a type follow each other. */
 static void make_rows(struct mem_reading *v)
 {
 	for (size_t i = 0; i < v->allocators.v.len; i++) {
@@ -71,7 +71,7 @@ static const char *const unknown_part = "some sizes are not known: a table of th
 static const char *const unreadable = "some instances of allocators could not be read: the sizes "
 				      "are too small";
 
-/* Fills warnings[2]; how many there are. */
+/* Fills warnings[2], returns how many. */
 static size_t find_warnings(const struct mem_reading *v, const char *warnings[2])
 {
 	const struct memory *m = &v->memory;
@@ -87,7 +87,7 @@ static size_t find_warnings(const struct mem_reading *v, const char *warnings[2]
 	return nr;
 }
 
-/* ---- again and again: a row for each type ---------------------------------------------------- */
+/* ---- as a panel of `ebeam top`: a row for each type ------------------------------------------ */
 
 static int open_rows(void *view, struct beam_node *n, struct error *err)
 {

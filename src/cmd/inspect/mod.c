@@ -15,7 +15,7 @@
 #include "names/names.h"
 #include "view/inspect/mod_view.h"
 
-/* A row for each; `old` and `torn` are sums. */
+/* A row for each module; `old` and `torn` count modules with old code, and torn rows. */
 struct mod_rows {
 	VEC(struct mod_row) v;
 	struct arena texts;
@@ -109,7 +109,7 @@ static int show(struct command_context *ctx, struct beam_node *n,
 		rc = write_json(ctx, n, &modules, rows.torn, &table, options, err);
 	} else {
 		rc = table_write(ctx->out, &table, options, err);
-		outfile_flush(ctx->out); /* the totals stand below */
+		outfile_flush(ctx->out); /* before the totals on stderr */
 		if (!rc)
 			say_totals(&modules, &rows);
 	}

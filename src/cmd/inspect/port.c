@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam port`: the ports of a node with what port_info says of them, and the sockets of the
- * operating system behind those that are one.
+ * `ebeam port`: the ports of a node, as erlang:port_info/1 shows them, with the sockets of the
+ * operating system that belong to them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +29,7 @@ struct port_reading {
 	struct port_list ports;
 	struct socket_table sockets;
 	VEC(struct port_row) rows;
-	/* Of the rows: texts, those of all links and monitors in their order, and states. */
+	/* Of the rows: all texts; those of ports.terms (links, monitors); states of inet. */
 	struct arena texts;
 	VEC(const char *) ids;
 	VEC(const char *) inet;
@@ -66,7 +66,7 @@ static void read_fds(struct port_reading *v, struct port_row *r, const struct po
 	r->is_stream = p->fd_kind == PORT_FD_STREAM;
 }
 
-/* What the driver thinks of its socket; its state, if the kernel cannot be asked. */
+/* The driver's view of its socket; also sets the state, if the kernel's is not known. */
 static void read_inet(struct port_reading *v, struct port_row *r, const struct port_facts *p)
 {
 	size_t first = v->inet.len;
@@ -182,7 +182,7 @@ static int read_rows(void *view, struct error *err)
 					    : port_format(&v->port_ids, term, id, sizeof(id))));
 	}
 	vec_reserve(&v->rows, v->ports.len + 1);
-	/* They do not move while rows point at them. */
+	/* Rows point into `inet`: it must not be reallocated while rows are added. */
 	vec_reserve(&v->inet, v->ports.len * ARRAY_SIZE(inet_states) + 1);
 	for (size_t i = 0; i < v->ports.len; i++)
 		add_row(v, &v->ports.data[i]);
@@ -226,7 +226,7 @@ const struct row_source port_rows = {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Those that hold something back first. */
+/* Ports with the longest queue first. */
 static int by_queue_and_output(const void *a, const void *b)
 {
 	const struct port_row *x = a, *y = b;
@@ -238,7 +238,7 @@ static int by_queue_and_output(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* What is not known of sockets, and why; NULL = all is. */
+/* A warning about what is not known of sockets, and why; NULL = all is known. */
 static const char *sockets_warning(const struct port_reading *v)
 {
 	if (v->node->core)
@@ -284,7 +284,7 @@ static int write_text(struct command_context *ctx, struct port_reading *v, const
 	return 0;
 }
 
-/* Options of --io mean nothing without it, and a core file does nothing any more. */
+/* The options of --io need --io, and --io needs a running node. */
 static int check_io(const struct command_context *ctx, struct error *err)
 {
 	static const struct option_set of_io = OPTIONS(OPTIONS_PORT_IO);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam port --io`: what ports and drivers do, for a while: bytes in and out, calls, busy times.
- * Of a node the counters of its ports are read from memory too, before and after, which makes the
- * bytes that came in exact.
+ * `ebeam port --io`: what ports and drivers do during a time: bytes in and out, calls, busy times.
+ * Of a live node the counters of its ports are read from memory too, before and after, so that the
+ * bytes received are exact.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +26,8 @@ struct io {
 	struct command_context *ctx;
 	struct event_run *run;
 	struct port_io ports;
-	/* By number: when the interval began, and now or when the run ended. */
+	/* Counters of all ports, sorted by number: at the begin of the interval; now, or when the
+	 * run ended. */
 	struct counters {
 		VEC(struct counted) ports;
 		bool known;
@@ -61,7 +62,7 @@ static void read_counters(const struct io *io, struct counters *c)
 		qsort(c->ports.data, c->ports.len, sizeof(struct counted), by_number);
 }
 
-/* What was counted of the port of a row; NULL if there is no such port. */
+/* The counters of the port of a row; NULL if that port was not there. */
 static const struct counted *counter_of(const struct io *io, const struct counters *c,
 					const struct port_io_row *r)
 {
@@ -73,7 +74,8 @@ static const struct counted *counter_of(const struct io *io, const struct counte
 	return bsearch(&key, c->ports.data, c->ports.len, sizeof(key), by_number);
 }
 
-/* Begin and end of the interval; what was not there when it began had counted nothing. */
+/* Sets the counters of the rows at begin and end of the interval; 0 at the begin for ports that
+ * were opened later. */
 static void ask_node(struct io *io)
 {
 	struct counters was;
@@ -155,7 +157,7 @@ static struct port_io_shown row_of(struct view *v, const struct port_io_row *r)
 	return row;
 }
 
-/* Puts the rows in order. */
+/* Sorts `rows`. */
 static struct port_io_shown *make_rows(struct view *v, struct port_io_row *rows, size_t nr)
 {
 	struct port_io_shown *made = xcalloc(nr, sizeof(*made));

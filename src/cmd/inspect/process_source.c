@@ -11,7 +11,7 @@
 #include "beam/term/term_read.h"
 #include "names/names.h"
 
-/* Of a label. */
+/* Limits of the text of a label. */
 #define LABEL_DEPTH    16
 #define LABEL_SIZE     2000u
 #define LABEL_ELEMENTS 1000u
@@ -19,7 +19,7 @@
 /* Atoms with a larger index are looked up each time. */
 #define ATOMS_MAX (1u << 22)
 
-/* So many strings that nobody has any more are kept. */
+/* Unused strings that are tolerated before process_strings_keep() frees them. */
 #define STRINGS_FEW 4096u
 
 static int open_code(struct process_source *s, char *warning, size_t warning_size)
@@ -50,7 +50,7 @@ int process_source_open(struct process_source *s, struct beam_node *n, unsigned 
 	return open_code(s, warning, warning_size);
 }
 
-/* What was looked up; the strings stay. */
+/* Drops all that was looked up, but not the strings. */
 static void forget(struct process_source *s)
 {
 	vec_free(&s->atoms);
@@ -174,7 +174,7 @@ static uint32_t call_string(struct process_source *s, const uint64_t mfa[3])
 	if (id != IDMAP_NONE)
 		return s->calls.data[id].text;
 	if (!beam_mfa_format(s->node->atoms, mfa, &text)) {
-		/* An atom that could not be read: the next one that asks may have luck. */
+		/* An atom could not be read; it is tried again for the next process. */
 		strbuf_free(&text);
 		return 0;
 	}
@@ -292,7 +292,7 @@ void process_source_row(struct process_source *s, const struct process_facts *p,
 		.stale = process_stack_is_stale(p->state),
 	};
 	s->undecoded += p->nr_undecoded;
-	/* It has not run, so its dictionary and its place in the code are what they were. */
+	/* The process has not run, so its dictionary and current function are the same. */
 	if (before && !s->anew && before->pid == row->pid &&
 	    before->reductions == row->reductions && p->status == PROCESS_WAITING &&
 	    before->status == PROCESS_WAITING) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From what src/beam reads of processes to the rows of the model: names are looked up here, each
- * once, and kept for as long as the source lives.
+ * Makes rows of the model (process_rows.h) from what src/beam reads of processes.  Each name is
+ * looked up once, and kept until process_source_renew() or process_source_close().
  */
 #ifndef EBEAM_CMD_PROCESS_SOURCE_H
 #define EBEAM_CMD_PROCESS_SOURCE_H
@@ -30,37 +30,37 @@ struct process_source {
 	bool has_code;
 	struct term_formats formats;
 	struct term_reader reader;
-	VEC(uint32_t) atoms;   /* by index: string id, 0 = not yet */
-	VEC(uint32_t) written; /* the same of atoms as they are written */
+	VEC(uint32_t) atoms;   /* by atom index: string id of the text; 0 = not looked up yet */
+	VEC(uint32_t) written; /* likewise, of the text as Erlang or Elixir writes it */
 	VEC(struct process_function) functions;
 	VEC(struct process_call) calls;
 	struct idmap function_index, call_index;
 	uint64_t undecoded; /* messages without their size, see beam/process/process.h */
 	size_t kept;	    /* strings after the last process_source_renew() */
-	bool anew;	    /* what earlier rows say counts for nothing */
+	bool anew;	    /* do not take names from rows of the reading before */
 };
 
-/* Code that cannot be had leaves functions out: *warning says so ("" = all is there). */
+/* If the node's code cannot be read, rows have no functions, and *warning says so; else "". */
 int process_source_open(struct process_source *s, struct beam_node *n, unsigned int needs,
 			char *warning, size_t warning_size, struct error *err);
 void process_source_close(struct process_source *s);
-/* For process_scan(). */
+/* PROCESS_READ_* flags for processes_scan(). */
 unsigned int process_source_what(const struct process_source *s);
 
-/* `before` is the row of an earlier reading that may be of the same process, NULL if there is none:
- * names of one that did nothing since are taken from it. */
+/* `before` is the row of the same slot in the last reading, or NULL: if it is of the same process,
+ * which has not run since, its names are taken over. */
 void process_source_row(struct process_source *s, const struct process_facts *p,
 			const struct process_row *before, struct process_row *row);
 /* Pid term -> pid of a row. */
 uint64_t process_source_pid(struct process_source *s, uint64_t term);
-/* Those that started the process, nearest first: pids, or PROCESS_PID_TEXT with the registered name
- * of one of this node.  Returns how many. */
+/* The ancestors of a process ($ancestors), nearest first, then its parent: pids, or
+ * PROCESS_PID_TEXT with the registered name of a process of this node.  Returns how many. */
 unsigned int process_source_ancestors(struct process_source *s, const struct process_facts *p,
 				      uint64_t *ancestors, unsigned int max);
 /*
- * Code may have been loaded, and names that nobody has take room: all are looked up anew in the
- * next reading, until process_source_renewed().  `rows` are all that there are; they keep the names
- * that they have, though other ids may stand for them.
+ * Until process_source_renewed(), that is, in the next reading, all names are looked up anew, as
+ * code may have been loaded.  Strings that none of `rows`, all rows that exist, refers to may be
+ * freed; then ids in the rows change, their names do not.
  */
 void process_source_renew(struct process_source *s, struct process_row *rows, size_t nr);
 void process_source_renewed(struct process_source *s);

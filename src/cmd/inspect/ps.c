@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam ps`: the process table, once or again and again.  JSON that is not sorted goes out block
- * by block, as it is read; everything else keeps a row for each process.
+ * `ebeam ps`: the process table, once or with --watch.  Unsorted JSON is written block by block, as
+ * processes are read; everything else keeps a row for each process.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 #define TTY_ROWS   50u /* of a table on a terminal, if -n does not say how many */
 #define TEXT_WIDTH 48u
-/* Between two times that names are looked up anew: code may have been loaded. */
+/* With --watch names are looked up anew after so long, as code may have been loaded. */
 #define FORGET_NS 10000000000ull
 
 struct ps {
@@ -38,12 +38,12 @@ struct ps {
 	struct process_rows rows, before;
 	VEC(uint64_t) ancestors; /* of each row, --tree only */
 	struct process_totals totals;
-	size_t at;		      /* in `before`, as the scan goes on */
-	uint64_t nr_wanted, nr_shown; /* for which --where holds; of those */
+	size_t at;		      /* index in `before` that the scan has reached */
+	uint64_t nr_wanted, nr_shown; /* rows for which --where holds; rows that are shown */
 	struct jsonw w;
 	struct strbuf row;
 	uint64_t forgot_ns;
-	bool again; /* there was an answer before */
+	bool again; /* an answer was written before */
 };
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ static int keep_block(void *arg, struct process_facts *block, size_t nr)
 		struct process_row row;
 
 		process_source_row(&ps->source, &block[i], row_before(ps, block[i].slot), &row);
-		/* Of those that are not shown too, the next reading needs this one. */
+		/* With --watch the next reading needs all rows, for rates; a tree, too. */
 		if (!watch && !tree && !is_wanted(ps, &row))
 			continue;
 		vec_push(&ps->rows.v, row);
@@ -243,7 +243,7 @@ static struct table_options table_options_of(const struct ps *ps)
 
 	return (struct table_options){
 		.columns = ps->columns,
-		/* The first time there are no rates yet. */
+		/* The first answer has no rates yet. */
 		.sort = o->watch_ns && !o->sort && ps->sort && !ps->again ? "reductions" : ps->sort,
 		.limit = o->limit	   ? o->limit
 			 : tty && !o->json ? TTY_ROWS
@@ -252,7 +252,7 @@ static struct table_options table_options_of(const struct ps *ps)
 	};
 }
 
-/* Rows that are shown, to the front; the rest stays behind them for the next reading. */
+/* Writes the rows for which --where holds, sorted and limited, as text or JSON. */
 static int write_rows(struct ps *ps, struct error *err)
 {
 	struct process_columns_ctx columns = {
@@ -392,7 +392,7 @@ static int watch(struct ps *ps, struct error *err)
 
 /* ---- the command -------------------------------------------------------------------------- */
 
-/* Fields in --where and their kinds, as PROCESS_FIELDS has them. */
+/* The fields that --where may name, and whether they are numbers, from PROCESS_FIELDS. */
 static void filter_fields(struct filter_field *out)
 {
 	for (size_t i = 0; i < NR_PROCESS_FIELDS; i++)
@@ -440,7 +440,7 @@ static int check_options(struct ps *ps, const struct filter_field *fields, struc
 	return 0;
 }
 
-/* What is shown, by what, and what has to be read for it. */
+/* Chooses columns, fields and order; returns PROCESS_NEEDS_* of what has to be read for them. */
 static unsigned int choose(struct ps *ps)
 {
 	const struct options *o = &ps->ctx->opt;
@@ -517,6 +517,6 @@ int cmd_ps(struct command_context *ctx, struct error *err)
 	strbuf_free(&ps.row);
 	if (!ctx->opt.watch_ns)
 		return target_close(ps.node, rc, err);
-	beam_node_close(ps.node); /* what it looked on at may end: it has said so */
+	beam_node_close(ps.node); /* the node may have exited: watch_run() has reported it */
 	return rc;
 }
