@@ -16,12 +16,12 @@
 
 #define TRACE_LIMIT	  10
 #define TRACE_DURATION_NS 15000000000ull
-/* 8 bytes of what is copied make about 8 of text. */
+/* Bytes of text of a term.  A word of 8 bytes that is copied makes about 8 bytes of text. */
 #define TRACE_SIZE  4096
 #define TRACE_DEPTH 32
-/* Copied with each call: all arguments that there can be, and something of what is in them. */
+/* Words copied with each call, at least: enough for 255 arguments and a bit of their contents. */
 #define TRACE_WORDS_MIN 320u
-/* Soon: where calls return to is learned from them. */
+/* Rings are drained soon, as records of calls show which return sites need a breakpoint. */
 #define TRACE_DRAIN_NS 10000000u
 
 static int on_begin(void *arg, struct error *err)
@@ -75,16 +75,16 @@ void trace_count(struct trace *t, const struct event *ev)
 		coverage_seen(&s->coverage, COVERAGE_CALLS);
 }
 
-/* Calls without an end, and why. */
+/* Warns of calls whose end was not seen, by reason. */
 static void report_ends(struct trace *t)
 {
 	const struct event_stream *s = event_run_stream(t->run);
-	/* First: what is no more under way has ended unseen. */
+	/* call_pairs_under_way() must be first: it moves calls to `unseen`. */
 	uint64_t under_way = call_pairs_under_way(t->pairs), unseen = call_pairs_unseen(t->pairs);
 	uint64_t refused = call_pairs_refused(t->pairs), textless = call_pairs_textless(t->pairs);
 	bool sure = call_follow_is_sure(s);
 
-	/* Of a capture, if ends are in it at all. */
+	/* A capture may have no ends of calls. */
 	if (t->functions.returns && !sure && (!t->ctx->opt.input || t->has_ends))
 		trace_warn(
 			t,
@@ -116,7 +116,7 @@ static void report_ends(struct trace *t)
 			   textless, trace_plural(textless));
 }
 
-/* Of few calls that are seen to their end, "0 of them" says little. */
+/* Says of how many calls the end was seen, as "none took longer" means little for few calls. */
 static void report_longer(struct trace *t)
 {
 	const struct event_stream_limited *l = &event_run_stream(t->run)->calls.limited;
@@ -158,7 +158,7 @@ void trace_report(struct trace *t)
 static int on_show(void *arg, bool last, struct error *err)
 {
 	struct trace *t = arg;
-	bool first = t->stats && t->ctx->opt.json; /* it is part of the answer */
+	bool first = t->stats && t->ctx->opt.json; /* warnings are part of the answer */
 	int rc;
 
 	if (!last)
@@ -195,8 +195,9 @@ static bool is_enough(const struct trace *t)
 	       (t->ctx->opt.longer_than_ns || call_pairs_under_way(t->pairs) == 0);
 }
 
-/* Those that only showed where calls return to are no part of what -n asks for: else the one call
- * of -n 1 would never end. */
+/* Was the call made before its return site got a breakpoint, so that its end cannot be seen, while
+ * ends of later calls can?  It does not count for -n: else the one call of -n 1 would have no
+ * end. */
 static bool is_extra(struct trace *t, const struct event *ev)
 {
 	return t->functions.returns && !(ev->u.call.flags & CALL_ENDS) &&
@@ -223,7 +224,7 @@ static int take_call(struct trace *t, const struct event *ev)
 	if (t->functions.returns && t->ctx->opt.args)
 		call.args = trace_args_text(ev);
 	else if (t->ctx->opt.longer_than_ns)
-		call.args = line; /* not shown before it has ended */
+		call.args = line; /* shown when the call has ended */
 	if (t->functions.returns)
 		call_follow_begin(t->pairs, s, ev, &call);
 	if (t->ctx->opt.longer_than_ns)
@@ -235,21 +236,21 @@ static int take_call(struct trace *t, const struct event *ev)
 	return is_enough(t);
 }
 
-/* It took longer than --longer-than, so that it counts, and is shown. */
+/* A call took longer than --longer-than: only now it is counted, and its line shown. */
 static void begin_late(struct trace *t, struct call_under_way *call)
 {
 	t->shown++;
 	if (t->stats) {
 		call_stats_begin(t->stats, call->function, call->caller, call->shape);
 		event_run_count(t->run);
-	} else if (call->args) { /* else there was no room for them */
+	} else if (call->args) { /* NULL: there was no room for the text */
 		trace_show_line(t, call->args);
 		call->args = NULL;
 	}
 }
 
-/* Returned, or by process_exception.  What tracing took of the time is not the call's: but as it is
- * known on average only, what would be less than nothing is nothing. */
+/* A call ended: it returned, or `ev` is a process_exception.  The time that tracing took is taken
+ * off its duration; as that time is an average, the result may be negative, and is 0 then. */
 static void ended(struct trace *t, const struct event *ev, struct call_under_way *call)
 {
 	uint64_t ns;
@@ -289,7 +290,7 @@ static int take_end(struct trace *t, const struct event *ev)
 	return is_enough(t);
 }
 
-/* What an exception ended: calls above the height of the stack that it left. */
+/* An exception ends all calls above the height that it unwinds the stack to. */
 static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 {
 	struct call_under_way call;
@@ -309,7 +310,7 @@ static void on_other(void *arg, const struct event *ev)
 		call_follow_coverage(t->pairs, event_run_stream(t->run), ev);
 }
 
-/* The session knows of uprobes only. */
+/* The session's cost is that of uprobes only. */
 void trace_add_cost(const struct trace *t, struct strbuf *line)
 {
 	if (t->last.hits)
@@ -322,7 +323,7 @@ static void closing(void *arg, struct strbuf *line)
 	struct trace *t = arg;
 	const struct options *o = &t->ctx->opt;
 
-	trace_report(t); /* if there was no answer but a capture */
+	trace_report(t); /* if show() was not called, as with a capture */
 	trace_add_cost(t, line);
 	if (o->output && strcmp(o->output, "-") != 0)
 		strbuf_addf(line, "  -> %s", o->output);
@@ -337,13 +338,13 @@ static int on_call(void *arg, const struct event *ev)
 	return is_call ? take_call(t, ev) : take_end(t, ev);
 }
 
-/* What becomes of the calls, and so what must be known of each. */
+/* Chooses the answer: lines, tables, a profile or a capture; and what is recorded of each call. */
 static int choose(struct trace *t, struct event_consumer *consumer, struct error *err)
 {
 	const struct options *o = &t->ctx->opt;
 
 	t->shapes = o->args || o->capture || event_run_is_capture(o->output);
-	/* Of a capture there is what was recorded; durations need ends. */
+	/* Durations need ends; those that a capture has are always used. */
 	t->functions.returns = o->input || o->histogram || o->args || o->longer_than_ns;
 	if (o->longer_than_ns &&
 	    (trace_profile_is_wanted(o) || o->capture || event_run_is_capture(o->output)))
@@ -358,7 +359,7 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--weight is for a flame graph (-f html, -o x.html) or a capture "
 				 "that one is made of later (-o x.ebeam)");
-	/* A capture is for later: what it will be made to weigh. */
+	/* A capture needs ends if a profile by time may be made of it later. */
 	t->functions.returns |= o->weight && strcmp(o->weight, "time") == 0;
 	if (o->count || o->histogram || o->args) {
 		call_stats_open(&t->stats, o->limit);
@@ -371,7 +372,7 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 	return 0;
 }
 
-/* What no one looks at is not copied: most of what a hit takes is that. */
+/* Are terms of arguments needed?  Copying them is most of the cost of a hit. */
 static bool wants_terms(const struct trace *t)
 {
 	bool shown = !t->stats && !trace_profile_is_wanted(&t->ctx->opt);
@@ -381,7 +382,7 @@ static bool wants_terms(const struct trace *t)
 	return shown || t->shapes;
 }
 
-/* -o calls.json */
+/* Does -o name a file in .json, such as calls.json? */
 static bool is_json_file(const struct options *o)
 {
 	const struct exporter *e = o->output ? exporter_by_suffix(o->output) : NULL;
@@ -389,7 +390,7 @@ static bool is_json_file(const struct options *o)
 	return !o->format && e && strcmp(e->name, "json") == 0;
 }
 
-/* Of a run: calls that were asked for are not among those that were seen. */
+/* Did a limit hide calls of a live node, so that the answer is partial? */
 static bool is_partial(const struct trace *t)
 {
 	return !t->ctx->opt.input && !trace_is_full(t) &&

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that is loaded while `ebeam trace` runs (trace.h): calls of what is there then arrive
- * elsewhere.
+ * Code that is loaded while `ebeam trace` runs (trace.h): the functions then have new entries, to
+ * which breakpoints must be moved.
  *
- * The node's own tables are asked each tick what the modules' code is: new code is announced to
- * debuggers before it is current, long before if it has an on_load function, whose end changes the
- * tables and nothing else (beam_bif_load.c, finish_after_on_load_2(), OTP 25 to 29).  Names of new
- * code come with the stream of records, a bit later: until then breakpoints stay as they are, and
- * it is asked again.  How long all that took is reported.
+ * Each tick reads from the node's tables which code of the modules is current.  The JIT announces
+ * new code to debuggers before it is current, long before if it has an on_load function, whose end
+ * only changes the tables (beam_bif_load.c, finish_after_on_load_2(), OTP 25 to 29).  Functions of
+ * new code become known a bit later, with the stream of records: until then breakpoints stay where
+ * they are, and each tick tries again.  The time until they are moved is reported.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,10 +17,10 @@
 #include "base/units.h"
 #include "cmd/trace/trace.h"
 
-/* What cannot be found or armed is tried at each tick, after so long less often. */
+/* What cannot be found or armed is tried again at each tick; after PATIENCE_NS every RETRY_NS. */
 #define PATIENCE_NS 1000000000u
 #define RETRY_NS    1000000000u
-/* Functions become NIFs a bit after their library is known. */
+/* Functions become NIFs a bit after the module has its library: checked again after so long. */
 #define SETTLE_NS 50000000u
 /* Patterns that name no module are looked up again after any load, but not more often. */
 #define ANY_NS 250000000u
@@ -34,7 +34,7 @@ static bool is_of_any_module(const struct trace *t)
 	return false;
 }
 
-/* BIFs can be called of a module that is not loaded. */
+/* Watches the module of a function.  It may not be loaded: BIFs of it can be called anyway. */
 static void add_module(struct trace *t, const struct call_target *target)
 {
 	struct trace_module m = {.watch.name = target->module, .code = target->code};
@@ -57,7 +57,7 @@ void trace_code_open(struct trace *t)
 		add_module(t, &t->functions.v.data[i].target);
 }
 
-/* Is the code of a module another than it was? */
+/* Has a module got other code, or another library of NIFs, since the last check? */
 static bool has_module_changed(struct trace *t, struct trace_module *m)
 {
 	struct module now = {0};
@@ -81,7 +81,7 @@ static bool has_changed(struct trace *t)
 	return changed;
 }
 
-/* Those that were watched and are not there any more. */
+/* Warns of functions that were traced and no longer exist. */
 static void report_gone(struct trace *t, const bool *was_watched, size_t before)
 {
 	for (size_t i = 0; i < before; i++) {
@@ -96,7 +96,7 @@ static void report_gone(struct trace *t, const bool *was_watched, size_t before)
 	}
 }
 
-/* 0: breakpoints are where calls arrive now; -EAGAIN: not all of it is known yet. */
+/* 0: breakpoints are at the current entries; -EAGAIN: not all new code is known yet. */
 static int follow(struct trace *t, struct error *err)
 {
 	size_t before = t->functions.v.len;
@@ -115,7 +115,7 @@ static int follow(struct trace *t, struct error *err)
 	report_gone(t, was_watched, before);
 	for (size_t i = before; i < t->functions.v.len; i++)
 		add_module(t, &t->functions.v.data[i].target);
-	/* Of those that were found, whatever of others could not be read. */
+	/* Moves those of functions that were found, even if other code could not be read. */
 	armed = trace_points_follow(t, err);
 	if (armed)
 		return armed;

@@ -63,7 +63,7 @@ void trace_functions_free(struct trace_functions *f)
 	vec_free(&f->named);
 }
 
-/* Is a call wanted?  By one pattern that means the function is enough. */
+/* Is a call wanted?  One pattern that matches its function and arguments is enough. */
 static bool accept(void *ctx, struct term_reader *reader, const uint64_t *args, uint32_t nr)
 {
 	struct trace_function *f = ctx;
@@ -89,7 +89,7 @@ static bool accept(void *ctx, struct term_reader *reader, const uint64_t *args, 
 	return false;
 }
 
-/* The end of a C function has a probe of its own. */
+/* Will the end of a call be seen?  Of a C function always: it has a uprobe on its return. */
 static bool ends(void *ctx, uint64_t site, uint64_t ts_ns)
 {
 	struct trace_function *f = ctx;
@@ -101,11 +101,11 @@ static bool ends(void *ctx, uint64_t site, uint64_t ts_ns)
 
 /* ---- patterns -> functions ------------------------------------------------------------------ */
 
-/* What is made aside until all of it is known: the resolver reads the list that there is. */
+/* The new list of functions; the resolver uses the old one until take_over(). */
 struct found {
 	VEC(struct trace_function) v;
-	bool again; /* others were found before: more of them than there is room for are no error */
-	bool whole;
+	bool again; /* not the first time: functions beyond TRACE_FUNCTIONS_MAX are no error */
+	bool whole; /* all code could be read */
 };
 
 static struct trace_function *same_function(struct found *f, const struct call_target *t)
@@ -165,7 +165,7 @@ static int find_pattern(struct found *f, struct trace *t, size_t i, struct error
 static enum frame_kind frame_kind_of(const struct trace_function *f)
 {
 	if (trace_by_breakpoint(f) && f->target.kind == CALL_TARGET_NIF)
-		return FRAME_ERLANG; /* as it is seen there */
+		return FRAME_ERLANG; /* its breakpoint is at the Erlang entry */
 	switch ((enum call_target_kind)f->target.kind) {
 	case CALL_TARGET_BIF:
 	case CALL_TARGET_INLINED_BIF:
@@ -178,7 +178,7 @@ static enum frame_kind frame_kind_of(const struct trace_function *f)
 	return FRAME_ERLANG;
 }
 
-/* From here on it is what there is. */
+/* Replaces the list of functions by the new one, for the resolver, too. */
 static void take_over(struct trace_functions *f, struct trace *t, struct found *found)
 {
 	struct live *l = event_run_live(t->run);
@@ -228,7 +228,7 @@ int trace_functions_find(struct trace_functions *f, struct trace *t, bool *whole
 		if (p->pattern->has_args && !p->matcher)
 			call_matcher_open(&p->matcher, p->pattern, &reader);
 		rc = find_pattern(&found, t, i, err);
-		/* What was there at the beginning, others still are. */
+		/* Functions that are gone are no error: others may remain. */
 		if (rc == -ENOENT && found.again)
 			rc = 0;
 	}

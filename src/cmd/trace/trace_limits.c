@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam trace` missed by throttling, and what the limits would have to be (trace.h). */
+/* What `ebeam trace` missed by throttling, and which limits would be enough (trace.h). */
 #include <inttypes.h>
 #include <math.h>
 
@@ -9,16 +9,16 @@
 #include "cmd/trace/trace.h"
 #include "probe/limit/budget.h"
 
-/* To see all of what takes more than that, as a part of what the node uses, is not advised. */
+/* Higher limits are not advised if hits would take more than this part of the node's CPU time. */
 #define MOST_OF_CPU 1
 
-/* What a limit let be seen of the calls of one kind of functions. */
+/* Calls of Erlang or C functions, of which a limit let only a part be seen. */
 struct limited {
 	uint64_t tripped, seen;
-	double time;	     /* part of it */
-	double share;	     /* of the calls; estimated */
-	double below, above; /* errors of the number of all, as in breakpoints.h */
-	bool least;	     /* there may be many more than below says */
+	double time;	     /* part of the time in which calls were seen */
+	double share;	     /* part of the calls that was seen, estimated */
+	double below, above; /* error of the number of calls, as breakpoints_state.error */
+	bool least;	     /* the number is a lower bound: there may be many more calls */
 	const char *of;
 };
 
@@ -44,7 +44,7 @@ static void report_limited(struct trace *t, const struct limited *l)
 
 	if (!l->tripped)
 		return;
-	/* Of those that were not all taken nobody knows how many they are. */
+	/* With -n reached, the number of all calls is not known. */
 	if (l->seen && calls > 0 && !trace_is_full(t)) {
 		units_format_count(l->seen, seen, sizeof(seen));
 		units_format_count((uint64_t)calls, sum, sizeof(sum));
@@ -66,15 +66,15 @@ static void report_limited(struct trace *t, const struct limited *l)
 	strbuf_free(&all);
 }
 
-/* While calls are seen there are fewer, as each hit takes its time: if that is much of it, and
- * calls come one after the other, the rest were more than what was seen tells. */
+/* Do hits take more than a tenth of the time in which calls were seen?  Then they slow the callers
+ * down, and there were more calls while none were seen than an estimate has. */
 static bool takes_much(double hits_ns, double on_ns)
 {
 	return 10 * hits_ns > on_ns;
 }
 
-/* Error of the number of those that were asked for, by that of all hits: of few of them the number
- * that is seen is by chance. */
+/* The error (log of a factor) of a number of calls, of which `seen` of `hits` hits were wanted: the
+ * error of all hits, and that of the part, which is large if few were seen. */
 static double error_of_part(uint64_t seen, double of_all, double hits)
 {
 	double part = hits > 0 ? MIN((double)seen / hits, 1) : 1;
@@ -90,7 +90,7 @@ double trace_call_error(void *arg)
 	return trace_is_full(t) ? -1 : error_of_part(t->seen[0], l->error, l->hits);
 }
 
-/* As coverage_error(): 0 if there may be many more. */
+/* As coverage_error(); 0 if there may be many more calls, negative if nothing is known. */
 double trace_c_call_error(void *arg)
 {
 	const struct trace *t = arg;
@@ -105,7 +105,7 @@ double trace_c_call_error(void *arg)
 	return coverage_error(&s->coverage, COVERAGE_CALLS);
 }
 
-/* 123456 -> 130000 */
+/* Rounds up to two significant digits: 123456 -> 130000. */
 static double two_digits(double n)
 {
 	double unit = pow(10, floor(log10(MAX(n, 1))) - 1);
@@ -114,8 +114,8 @@ static double two_digits(double n)
 }
 
 /*
- * What limits would let all calls of Erlang functions be seen: twice as much as all hits take on
- * average, as not each moment is like the others.  A node that idles has what a busier one has.
+ * Warns which limits would let all calls of Erlang functions be seen: twice what all hits take on
+ * average, as calls come unevenly.  An idle node counts as one that uses BUDGET_MIN_BUSY of a core.
  */
 static void report_enough(struct trace *t)
 {
@@ -130,7 +130,7 @@ static void report_enough(struct trace *t)
 	seconds = (double)(clock_monotonic_ns() - t->points.begin_ns) / 1e9;
 	percent = MIN(200 * all / (b->cost_of_core ? BUDGET_MIN_BUSY : 1), 100);
 	rate = 2 * (double)b->most_hits / b->share / seconds; /* --rate is of each thread */
-	if (percent <= t->ctx->opt.max_overhead && rate <= now_rate) { /* they come in bursts */
+	if (percent <= t->ctx->opt.max_overhead && rate <= now_rate) { /* calls come in bursts */
 		percent = MIN(4 * t->ctx->opt.max_overhead, 100);
 		rate = 4 * now_rate;
 	}

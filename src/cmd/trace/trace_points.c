@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Breakpoints of `ebeam trace` (trace.h) at the entries of the functions, uprobes on those in C,
- * and what is reported when ends were not seen.  Where calls return to: trace_sites.c.
+ * Breakpoints of `ebeam trace` (trace.h) at entries of Erlang functions, uprobes on C functions,
+ * and reports of ends that were not seen.  Return sites are in trace_sites.c.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +24,7 @@ unsigned int trace_nr_by_breakpoint(const struct trace *t)
 	return nr;
 }
 
-/* More make no list that anybody reads. */
+/* Functions that an error message names. */
 #define NAMED_MAX 12u
 
 static int too_many(struct trace *t, unsigned int nr, struct error *err)
@@ -92,7 +92,8 @@ static int probe_c_function(struct trace *t, size_t i, struct error *err)
 	return rc;
 }
 
-/* What its calls must fulfil: of several patterns that mean it nothing is common. */
+/* Sets the filter of calls of a function in BPF.  Arguments are tested there only if just one
+ * pattern matches the function. */
 static int set_filter(struct trace *t, size_t i, struct error *err)
 {
 	const struct trace_function *f = &t->functions.v.data[i];
@@ -125,7 +126,7 @@ static void disarm_entry(struct trace_points *p, struct trace_function *f)
 	f->addr = 0;
 }
 
-/* The breakpoint of one Erlang function where its calls arrive now. */
+/* Sets or moves the breakpoint of an Erlang function to its current entry. */
 static int arm_entry(struct trace *t, size_t i, struct error *err)
 {
 	struct trace_function *f = &t->functions.v.data[i];
@@ -141,7 +142,7 @@ static int arm_entry(struct trace *t, size_t i, struct error *err)
 	disarm_entry(&t->points, f);
 	if (trace_points_nr(&t->points) >= EBEAM_BREAKPOINTS)
 		trace_sites_give_up(&t->points);
-	do /* somebody else may have one, too */
+	do /* another program may use debug registers, too */
 		rc = breakpoints_add(t->points.breakpoints, f->target.entry, &point, err);
 	while (rc == -ENOSPC && trace_sites_give_up(&t->points));
 	f->addr = rc ? 0 : f->target.entry;
@@ -160,7 +161,7 @@ static int probe_c_functions(struct trace *t, struct error *err)
 	return rc;
 }
 
-/* What a hit costs, for whoever takes that off durations; again when it has changed. */
+/* Records the cost of a hit, which is taken off durations; again when it has changed by 5 %. */
 static void report_hit_ns(struct trace *t, int i, const char *key, unsigned int ns)
 {
 	unsigned int *before = &t->points.hit_ns[i];
@@ -173,7 +174,8 @@ static void report_hit_ns(struct trace *t, int i, const char *key, unsigned int 
 	*before = ns;
 }
 
-/* Both ways to see calls are held within what is allowed, each by itself: half of it. */
+/* Breakpoints and uprobes are limited separately: if both are used, each gets half of
+ * --max-overhead. */
 static double part_of_overhead(const struct trace *t)
 {
 	unsigned int nr = trace_nr_by_breakpoint(t);
@@ -183,7 +185,7 @@ static double part_of_overhead(const struct trace *t)
 		       : t->ctx->opt.max_overhead;
 }
 
-/* Those of C functions, which the session puts on and off. */
+/* Adds the uprobes on C functions, which the session enables and disables. */
 static int add_probes(struct trace *t, const struct breakpoints_config *config, struct error *err)
 {
 	struct session_calls calls = {
@@ -198,7 +200,7 @@ static int add_probes(struct trace *t, const struct breakpoints_config *config, 
 static void on_gap(void *arg, uint64_t addr, int os_tid, uint64_t from_ns, uint64_t to_ns);
 static uint64_t lost_so_far(struct trace *t);
 
-/* As breakpoints ask for it: a few microseconds. */
+/* breakpoints_config.reductions; takes a few microseconds. */
 static bool on_reductions(void *arg, uint16_t scheduler, uint64_t *done, bool *in_process)
 {
 	const struct trace *t = arg;
@@ -239,7 +241,7 @@ int trace_points_open(struct trace *t, struct error *err)
 
 	if (nr > EBEAM_BREAKPOINTS)
 		return too_many(t, nr, err);
-	/* Calls of C functions alone need none, nor the privilege for them. */
+	/* Without breakpoints the privilege to use them is not needed. */
 	if (nr || t->functions.returns) {
 		rc = breakpoints_calibrate(&config.hit_ns, err);
 		if (rc)
@@ -282,7 +284,7 @@ int trace_points_begin(struct trace *t, struct error *err)
 	return rc;
 }
 
-/* What a profile cannot show of it: how often functions are called beside one another. */
+/* Records a warning for profiles: a limit hid calls, so functions cannot be compared by calls. */
 static void record_warning(struct trace *t, double time, bool erlang)
 {
 	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
@@ -301,7 +303,7 @@ static void record_warning(struct trace *t, double time, bool erlang)
 	strbuf_free(&text);
 }
 
-/* For whoever reads that later, and for the answer. */
+/* Records what limits hid, for captures and for the answer. */
 static void record_limits(struct trace *t)
 {
 	const struct breakpoints_state *s = &t->last;
@@ -380,7 +382,7 @@ void trace_points_report(struct trace *t)
 
 /* ---- gaps ------------------------------------------------------------------------------------ */
 
-/* Returns to a site were missed: whoever pairs calls must know, of a capture, too. */
+/* Records that returns to a site (0: any) may have been missed; for call_pairs_gap(). */
 static void add_gap(struct trace *t, uint64_t addr, int os_tid, uint64_t from_ns, uint64_t to_ns)
 {
 	enrich_add_call_gap(event_run_live(t->run)->enrich, &(struct enrich_call_gap){
@@ -399,7 +401,7 @@ static void on_gap(void *arg, uint64_t addr, int os_tid, uint64_t from_ns, uint6
 		add_gap(t, addr, os_tid, from_ns, to_ns);
 }
 
-/* Records that a consumer of calls cannot do without. */
+/* How many records were lost so far without which calls cannot be paired with their ends. */
 static uint64_t lost_so_far(struct trace *t)
 {
 	static const enum counter_id lost[] = {COUNTER_CALLS_LOST,	  COUNTER_CALLS_SKIPPED,
@@ -414,8 +416,9 @@ static uint64_t lost_so_far(struct trace *t)
 }
 
 /*
- * Nothing is paired before it is known that no end of that time was missed.  A record that is lost
- * was begun before it is counted, as long ago as the window is wide.
+ * Records the gaps in which ends may have been missed, and releases the records up to known_ns,
+ * which session_hold() kept back until then.  A lost record may be SESSION_CALL_WINDOW_NS older
+ * than the moment when it is counted as lost.
  */
 static void report_gaps(struct trace *t)
 {
@@ -428,7 +431,7 @@ static void report_gaps(struct trace *t)
 	if (!t->functions.returns || known_ns <= p->known_ns)
 		return;
 	lost = lost_so_far(t);
-	if (!p->known_ns) /* exceptions came only since then */
+	if (!p->known_ns) /* exceptions are only seen since begin_ns */
 		add_gap(t, 0, 0, 0, p->begin_ns);
 	if (lost > p->lost)
 		add_gap(t, 0, 0, from_ns - SESSION_CALL_WINDOW_NS, clock_monotonic_ns());

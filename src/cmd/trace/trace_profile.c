@@ -10,7 +10,7 @@ bool trace_profile_is_wanted(const struct options *o)
 {
 	const struct exporter *e = o->output ? exporter_by_suffix(o->output) : NULL;
 
-	/* A name in .json is that of lines as JSON. */
+	/* -o FILE.json without -f means lines as JSON. */
 	return o->format || (e && !e->timeline && strcmp(e->name, "json") != 0);
 }
 
@@ -29,7 +29,8 @@ static void on_other(void *arg, const struct event *ev)
 	weigh_other(&t->weigh, ev);
 }
 
-/* Of times the end of the last call is waited for. */
+/* Returns 1 when the limit of calls is reached, but not if ends are needed: the last call must
+ * end. */
 static int on_call(void *arg, const struct event *ev)
 {
 	struct trace *t = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls and how they ended as lines of text, or an object a line (trace.h). */
+/* Lines of calls and of their ends, as text or as JSON, an object a line (trace.h). */
 #include "cmd/trace/trace.h"
 
 #include <stdlib.h>

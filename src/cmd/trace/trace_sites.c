@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Return sites of `ebeam trace` (trace.h): what entries leave of the debug registers watches
- * those that most calls return to, as code and calls show them.
+ * Return sites of `ebeam trace` (trace.h).  Debug registers that entries of functions leave free
+ * are used for the sites that most calls return to; sites are found in the code and from calls.
  */
 #include "base/compiler.h"
 #include "base/log.h"
@@ -19,7 +19,7 @@ static void disarm_site(struct trace_points *p, struct trace_site *s)
 	s->armed_ns = 0;
 }
 
-/* An entry matters more: that of the least calls goes. */
+/* Called to free a register for an entry, which matters more. */
 bool trace_sites_give_up(struct trace_points *p)
 {
 	struct trace_site *least = NULL;
@@ -47,8 +47,8 @@ static struct trace_site *site_at(struct trace_points *p, uint64_t addr)
 	return &p->sites.data[p->sites.len - 1];
 }
 
-/* Whoever has the registers may give them back; asked once a second only, as it takes a system
- * call for each thread.  Told once. */
+/* If another program uses the registers, a breakpoint is tried again only after this time, as each
+ * try takes a system call for each thread.  The warning comes once. */
 #define REFUSED_NS 1000000000u
 
 static void refused(struct trace_points *p, const struct error *why, uint64_t now)
@@ -80,12 +80,13 @@ static void arm_site(struct trace *t, struct trace_site *s)
 		return;
 	}
 	s->armed_ns = clock_monotonic_ns();
-	s->serial = jit_serial(jit, s->addr - 1); /* of the call */
+	s->serial = jit_serial(jit, s->addr - 1); /* the call ends there */
 }
 
 /*
- * Returns that the code itself shows, if there are registers for all of them: then the first call
- * from each has its end, too.  Found here, as that takes its time; armed when the entries are.
+ * Finds all return sites of the functions in the code, if there are registers for all of them: then
+ * even the end of the first call from each is seen.  They are armed later, with the entries, as the
+ * search takes its time.
  */
 void trace_sites_predict(struct trace *t)
 {
@@ -124,9 +125,9 @@ void trace_sites_arm(struct trace *t)
 }
 
 /*
- * Calls wait until it is known that no end was missed before them; where the next ones return to is
- * better known at once.  Such a site is not sure to be needed: the call may not be one that was
- * asked for.
+ * Records of calls are held back until it is known that no end was missed before them.  The return
+ * sites of the next calls are needed earlier: they are taken from the raw records.  Such a site may
+ * be of no use, as the call may turn out not to match a pattern.
  */
 void trace_sites_predict_returns(void *arg, const struct rec_header *rec)
 {
@@ -151,7 +152,7 @@ void trace_sites_predict_returns(void *arg, const struct rec_header *rec)
 	s->predicted = s->predicted_by_call = s->armed_ns != 0;
 }
 
-/* One that no call was seen from makes room for one that calls were. */
+/* Disarms a site that was only predicted, for one that a call is known to return to. */
 static void give_up_predicted(struct trace_points *p)
 {
 	for (size_t i = 0; i < p->sites.len; i++) {
@@ -176,7 +177,7 @@ bool trace_sites_caught(struct trace *t, uint64_t addr, uint64_t ts_ns)
 		if (!s->armed_ns && p->breakpoints && trace_points_nr(p) >= EBEAM_BREAKPOINTS)
 			give_up_predicted(p);
 		if (!s->armed_ns)
-			arm_site(t, s); /* of the next calls from there */
+			arm_site(t, s); /* for the next calls */
 		if (s->armed_ns && ts_ns >= s->armed_ns)
 			return true;
 		if (s->armed_ns || !p->breakpoints)
@@ -199,7 +200,7 @@ bool trace_sites_watched(const struct trace *t, uint64_t addr)
 	return false;
 }
 
-/* What nothing returned to in a period need not be known. */
+/* Forgets sites that no call returned to in the last period. */
 static void forget_sites(struct trace_points *p)
 {
 	size_t kept = 0;
@@ -215,7 +216,7 @@ static void forget_sites(struct trace_points *p)
 	p->sites.len = kept;
 }
 
-/* Sites in code that is gone: what stands there now is something else. */
+/* Disarms sites in code that was unloaded: other code may be at their addresses now. */
 static void drop_dead_sites(struct trace *t)
 {
 	const struct jit_code *jit = beam_resolver_jit(event_run_live(t->run)->resolver);
@@ -229,7 +230,7 @@ static void drop_dead_sites(struct trace *t)
 	}
 }
 
-/* Calls were made from there, but none that was asked for. */
+/* Disarms predicted sites that no call that matches a pattern returned to for a whole period. */
 static void give_up_predicted_by_call(struct trace_points *p, uint64_t now)
 {
 	for (size_t i = 0; i < p->sites.len; i++) {
@@ -242,8 +243,8 @@ static void give_up_predicted_by_call(struct trace_points *p, uint64_t now)
 	}
 }
 
-/* Where more calls return to than to the least of those that are watched, that is watched instead.
- */
+/* Arms the unarmed site of the most calls instead of the armed one of the fewest, if it has more
+ * than twice as many. */
 static void choose_sites(struct trace *t, uint64_t now)
 {
 	struct trace_points *p = &t->points;
@@ -253,7 +254,7 @@ static void choose_sites(struct trace *t, uint64_t now)
 	for (size_t i = 0; i < p->sites.len; i++) {
 		struct trace_site *s = &p->sites.data[i];
 
-		/* The calls from one that is new may still wait. */
+		/* Calls that return to a site armed just now may not have arrived yet. */
 		if (s->armed_ns && now - s->armed_ns >= PERIOD_NS &&
 		    (!least || s->calls < least->calls))
 			least = s;

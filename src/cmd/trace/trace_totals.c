@@ -55,7 +55,7 @@ static struct totals_row *make_rows(struct view *v, const struct call_row *rows,
 	return made;
 }
 
-/* Of the functions that were called, most frequent first. */
+/* Histograms of durations, of the most frequently called functions first. */
 static void make_durations(struct view *v)
 {
 	struct totals_answer *a = &v->a;
