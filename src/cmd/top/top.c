@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ebeam top`: what a node does, again and again; see top.h for its parts. */
+/* `ebeam top`: the command, and one step of it; see top.h for its parts. */
 #include "cmd/top/top.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define STEP_DEFAULT_NS 1000000000u
 #define STEP_MIN_NS	50000000u
-/* Of the sampling, if -F does not say: shares of one second should be worth looking at. */
+/* Hz without -F: enough samples for the shares of one second. */
 #define FREQ_DEFAULT 199
 
 static int check_options(struct top *t, struct error *err)
@@ -61,8 +61,8 @@ static void close_samples(struct top *t)
 	t->samples = NULL;
 }
 
-/* What memory tells is worth having without them.  That the node has exited is not said here: the
- * next reading says it. */
+/* Sampling has failed: goes on with what is read from memory.  If the node has exited, the next
+ * reading finds that. */
 static void lose_samples(struct top *t, const struct error *why)
 {
 	close_samples(t);
@@ -81,7 +81,7 @@ void top_drain(struct top *t)
 		lose_samples(t, &err);
 }
 
-/* Those of the last seconds say nothing of what happens now. */
+/* Drops the window of samples, and the rates of events, as they are not of the last seconds. */
 static void forget_samples(struct top *t)
 {
 	struct error err = {0};
@@ -106,7 +106,7 @@ static void step_samples(struct top *t)
 		lose_samples(t, &err);
 }
 
-/* What events say and the node's own counters do not. */
+/* Adds the rate of messages, which the node does not count, from events. */
 static void learn_from_events(struct top *t)
 {
 	struct event_rates *r = top_event_rates(t);
@@ -115,7 +115,8 @@ static void learn_from_events(struct top *t)
 		top_frame_learn_rate(&t->frame, TOP_RATE_MESSAGES, event_rates_messages(r));
 }
 
-/* All since the start, shown or not: what samples lost was set before if there are any. */
+/* Sets frame.lost and frame.refused: all since the start, whatever is shown.  If there are samples,
+ * top_samples_step() has set their part. */
 static void count_lost(struct top *t)
 {
 	const uint64_t *closed = t->summary.counters;
@@ -161,7 +162,7 @@ int top_step(struct top *t, struct error *err)
 	return rc;
 }
 
-/* Without samples `top` goes on: what memory tells is worth having. */
+/* Starts sampling.  If that fails, `top` goes on without samples. */
 void top_start_samples(struct top *t)
 {
 	unsigned int freq = t->ctx->opt.given.has[OPTION_FREQ] ? t->ctx->opt.freq : FREQ_DEFAULT;
@@ -171,7 +172,7 @@ void top_start_samples(struct top *t)
 		snprintf(t->samples_error, sizeof(t->samples_error), "no samples: %s", err.msg);
 }
 
-/* NULL = all is there. */
+/* Warning number `which`; NULL = there is no reason for it. */
 static const char *warning_of(struct top *t, unsigned int which)
 {
 	switch (which) {
@@ -214,7 +215,7 @@ const char *top_next_warning(struct top *t)
 	return NULL;
 }
 
-/* All that hangs on the node, which is open. */
+/* Opens what belongs to t->node, which is open. */
 static int open_node(struct top *t, struct error *err)
 {
 	int rc = top_node_open(t, err);
@@ -233,7 +234,7 @@ static void close_node(struct top *t)
 	top_panels_close(t);
 	top_processes_close(&t->processes);
 	top_node_close(t);
-	beam_node_close(t->node); /* it may have ended: that was said */
+	beam_node_close(t->node); /* it may have exited, which was reported */
 	t->node = NULL;
 }
 
@@ -249,8 +250,8 @@ int top_successor(const struct top *t)
 	return pid == t->frame.node.os_pid ? 0 : pid;
 }
 
-/* Parts of it point at each other: what is open stays where it is, or comes back there, and is
- * closed from elsewhere. */
+/* Parts of *t point at each other, so the new node is opened in *t itself: the old one is copied
+ * aside to be closed from there, and copied back if the new one cannot be opened. */
 int top_change_node(struct top *t, int os_pid, struct error *err)
 {
 	struct top old = *t;
@@ -289,7 +290,8 @@ static int open_capture(struct top *t, struct error *err)
 					err);
 }
 
-/* Rates were scaled by them, and which kinds are watched nobody chose: no advice on that. */
+/* Reports lost events without the usual advice: rates count them, and the user did not choose the
+ * kinds. */
 static void report_lost_events(struct summary *s)
 {
 	uint64_t lost = s->counters[COUNTER_EVENTS_LOST];
@@ -301,7 +303,7 @@ static void report_lost_events(struct summary *s)
 	s->counters[COUNTER_EVENTS_LOST] = 0;
 }
 
-/* What the screen may have shown for a moment only. */
+/* The closing lines: readings and samples in all, and what was lost. */
 static void report_end(const struct top *t, uint64_t start_ns)
 {
 	double wall = (double)(clock_monotonic_ns() - start_ns) / 1e9;
@@ -310,7 +312,7 @@ static void report_end(const struct top *t, uint64_t start_ns)
 	char readings[32], rows[32];
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	/* Of playing it would say nothing. */
+	/* Not of a capture: it is played as fast as it can be read. */
 	s.own_cpu = wall > 0 && !t->ctx->opt.input
 			    ? ((double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9) / wall * 100
 			    : -1;
@@ -326,7 +328,7 @@ static void report_end(const struct top *t, uint64_t start_ns)
 	summary_print(&s);
 }
 
-/* Nothing of that can be done on a screen. */
+/* Do the options ask for output that is not the interactive screen? */
 static bool is_batch(const struct options *o)
 {
 	return o->batch || o->json || o->output || o->format;

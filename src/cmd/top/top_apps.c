@@ -33,8 +33,8 @@ struct top_apps {
 	struct ets_table table;
 	struct apps apps;
 	uint64_t read_ns;	      /* when apps were read, 0 = never */
-	VEC(struct top_app_row) rows; /* as apps.v, then what belongs to none */
-	struct keytab leaders;	      /* struct leader */
+	VEC(struct top_app_row) rows; /* as apps.v, then a row for the rest */
+	struct keytab leaders;	      /* of struct leader: group leader -> row */
 	VEC(struct module) modules;
 	struct idmap module_index;
 	struct strbuf module_names; /* one after the other, with their NUL */
@@ -84,7 +84,7 @@ static bool module_equal(const void *ctx, uint32_t id, const void *key)
 	return strcmp(a->modules.data[id].name, key) == 0;
 }
 
-/* Names first: they move while there are more to come. */
+/* All names are added before pointers to them are taken, as the buffer may be reallocated. */
 static void index_modules(struct top_apps *a)
 {
 	const struct apps *apps = &a->apps;
@@ -204,7 +204,7 @@ static uint32_t row_of_module(const struct top_apps *a, const char *module)
 	return at == IDMAP_NONE ? UINT32_MAX : a->modules.data[at].row;
 }
 
-/* By frame: whose it is; UINT32_MAX: of no application. */
+/* For each frame the row of its application; UINT32_MAX = none. */
 static uint32_t *rows_of_frames(const struct top_apps *a, const struct snapshot *s)
 {
 	uint32_t *rows = xcalloc((size_t)s->nr_frames + 1, sizeof(*rows));
@@ -219,7 +219,8 @@ static uint32_t *rows_of_frames(const struct top_apps *a, const struct snapshot 
 	return rows;
 }
 
-/* What the VM and its preloaded modules do is done for the code that called them. */
+/* Adds the CPU of each stack to the application of the innermost frame that has one: the VM and its
+ * preloaded modules work for their callers. */
 static void add_code(struct top_apps *a, const struct snapshot *s, double core_samples)
 {
 	uint32_t *rows = rows_of_frames(a, s);

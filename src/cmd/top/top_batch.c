@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ebeam top -b` and -j: frames one after the other, as text or JSON; see top.h. */
+/* `ebeam top -b` and -j: writes each frame as text or JSON; see top.h. */
 #include "cmd/top/top.h"
 
 #include <errno.h>
@@ -12,12 +12,12 @@
 #include "cmd/top/top_samples.h"
 #include "view/top/top_screen.h"
 
-/* Of a frame, unless $LINES and $COLUMNS say otherwise. */
+/* Size of a frame without $LINES and $COLUMNS. */
 #define BATCH_ROWS    40
 #define BATCH_COLUMNS 132
 
 #define DRAIN_NS 100000000u
-/* So often it looks around while probes are placed. */
+/* How often the loop is polled while probes are being attached. */
 #define WAIT_NS 50000000u
 
 struct batch {
@@ -26,7 +26,7 @@ struct batch {
 	struct panel *panel;
 	const char *tabs[NR_TOP_PANELS + 1];
 	unsigned int frames;
-	bool picture; /* of the last frame, instead of all as text */
+	bool picture; /* write only the last frame, as an SVG */
 	unsigned int limit;
 };
 
@@ -77,7 +77,7 @@ static void draw(struct batch *b)
 	screen_write_text(b->screen, b->top->ctx->out);
 }
 
-/* 1: of no more use, as the caller reports. */
+/* 1: the output cannot be written; the caller reports why. */
 static int write_frame(struct batch *b, struct error *err)
 {
 	int rc = 0;
@@ -98,12 +98,12 @@ static int step(void *ctx, struct error *err)
 	int rc = top_step(b->top, err);
 
 	if (rc == -ESRCH)
-		return 1; /* it has exited: the loop is about to say so, too */
+		return 1; /* the node has exited; the loop will see it, too */
 	rc = rc ? rc : write_frame(b, err);
 	return rc ? rc : b->limit && b->frames >= b->limit;
 }
 
-/* What was read last, once more: it says that the node has exited. */
+/* Writes the last frame once more, in the state TOP_EXITED. */
 static int write_exited(struct batch *b, struct error *err)
 {
 	struct top *t = b->top;
@@ -119,7 +119,7 @@ static int write_exited(struct batch *b, struct error *err)
 	return rc < 0 ? rc : 0;
 }
 
-/* A capture, as fast as it can be read. */
+/* Plays a capture, as fast as it can be read. */
 static int play(struct batch *b, struct loop *loop, struct error *err)
 {
 	int rc = 0;
@@ -131,7 +131,7 @@ static int play(struct batch *b, struct loop *loop, struct error *err)
 	return rc < 0 ? rc : top_samples_warn(b->top->samples);
 }
 
-/* The frames that follow have their rates. */
+/* Waits until the probes are attached, so that all frames have rates of events. */
 static int wait_for_events(struct top *t, struct loop *loop, struct error *err)
 {
 	const char *why;
@@ -168,7 +168,7 @@ static int run(struct batch *b, struct error *err)
 		loop_close(loop);
 		return rc;
 	}
-	/* What rates of the first frame are against. */
+	/* A step that is not written: the rates of the first frame are computed against it. */
 	rc = rc ? rc : top_step(t, err);
 	if (rc == 0 && t->samples)
 		rc = loop_add_timer(loop, DRAIN_NS, drain, b, err);
@@ -191,7 +191,7 @@ static bool is_picture(const struct options *o)
 	return !o->json && len > 4 && strcmp(o->output + len - 4, ".svg") == 0;
 }
 
-/* A picture needs a frame. */
+/* Writes the last frame as an SVG; an error if there was none. */
 static int write_picture(struct batch *b, struct error *err)
 {
 	if (!b->frames)
@@ -201,7 +201,8 @@ static int write_picture(struct batch *b, struct error *err)
 	return 0;
 }
 
-/* To the file, if there is one, which is there when it is whole.  rc: positive = an exit code. */
+/* Writes all to standard output, or to a file that gets its name when it is complete.  Positive =
+ * an exit code. */
 static int write_all(struct batch *b, struct error *err)
 {
 	struct command_context *ctx = b->top->ctx;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See top_events.h.  The thread owns node, probes and stream; what it shares is behind `lock`,
- * which it holds for a record at a time only: that the rings are emptied, and what came is put in
- * order, which takes long in a storm, nobody waits for.
+ * See top_events.h.  The thread owns node, probes and stream; what it shares is protected by
+ * `lock`. It takes the lock for each record, and not while it drains and sorts the rings, which
+ * takes long in a storm of events: so nobody waits for that.
  */
 #include "cmd/top/top_events.h"
 
@@ -28,22 +28,24 @@
 #include "probe/site/sources.h"
 
 #define DRAIN_EVERY_NS 50000000u
-/* Then it rests for as long as that took: half of the time. */
+/* A drain takes no longer than that.  The thread then sleeps as long as the drain took, or longer,
+ * so that it is busy for half of the time at most. */
 #define DRAIN_MAX_NS 25000000u
-/* How often the thread looks whether who waits for the lock has got it. */
+/* How often the thread checks whether the other thread, which waits for the lock, has got it. */
 #define GIVE_WAY_NS 20000
-/* Costs are those of the last seconds: older ones fade away. */
+/* Time constant of the average of costs: older ones weigh less. */
 #define COST_FADES_S 10.0
-/* A shorter interval says nothing. */
+/* Rates of a shorter interval would be of no use. */
 #define STEP_LEAST_S 0.1
-/* Intervals end so long ago: events come SESSION_WINDOW_NS later, and are taken in now and then. */
+/* How much older than now the end of an interval may be: events come SESSION_WINDOW_NS later, and
+ * rings are drained only now and then. */
 #define STEP_LAG_NS 500000000u
 
 #define KIND(name) (1ull << EVENT_##name)
 /*
- * What is shown: events that a node can be watched for at little cost, as they are rare, or tell
- * what many want to know (messages, collections).  Not each time that something is scheduled,
- * copied, received, or given to a driver: that is what `ebeam events` is for.
+ * The kinds that are shown are rare, so that they cost little, or of interest to many (messages,
+ * collections).  Left out are the most frequent ones (scheduling, copying, receive, calls of
+ * drivers), which `ebeam events` has.
  */
 uint64_t top_events_kinds(void)
 {
@@ -63,33 +65,33 @@ struct top_events {
 	bool silent;
 	uint64_t kinds;
 
-	/* Of whoever shows it. */
+	/* Used by the thread that shows the rates. */
 	pthread_t thread;
 	bool running; /* the thread is to be joined */
 	struct event_rates shown;
-	uint64_t stepped_ns; /* of the time of events: end of the last interval */
-	uint64_t forget_ns;  /* what began long before says nothing of now; 0 = never */
+	uint64_t stepped_ns; /* end of the last interval, in the clock of events */
+	uint64_t forget_ns;  /* rates of an interval that began before are dropped; 0 = none are */
 	double cost;	     /* percent of the last step; NAN */
 	struct event_costs costs;
 
-	bool wait; /* somebody waits for the lock; atomic */
+	bool wait; /* the other thread waits for the lock; atomic */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	/* Behind the lock. */
+	/* Protected by the lock. */
 	enum top_events_state state;
 	bool stop, done;
-	uint64_t watching_ns;	/* since then; what came while probes were placed does not count */
-	bool counting;		/* that time has come */
-	uint64_t seen_until_ns; /* what happened before was taken */
+	uint64_t watching_ns;	/* when all probes were attached; earlier events do not count */
+	bool counting;		/* the first drain after watching_ns is done */
+	uint64_t seen_until_ns; /* all events before that time were taken */
 	struct event_rates rates;
-	struct event_count before[NR_EVENT_KINDS]; /* what was counted until then */
-	/* Of probes that are gone, and of those that are there. */
+	struct event_count before[NR_EVENT_KINDS]; /* counts at watching_ns */
+	/* Of probes that were detached, and of those that are attached. */
 	uint64_t counters_before[NR_COUNTERS], counters[NR_COUNTERS];
 	char unlimited[256];
 	struct error error;
 
-	/* The thread's.  While state is TOP_EVENTS_ON the stream is behind the lock, and others ask
-	 * the session for counts and costs. */
+	/* Used by the thread; but while state is TOP_EVENTS_ON the stream is protected by the lock,
+	 * and the other thread reads counts and costs from the session. */
 	struct beam_node *node;
 	struct source_plan plan;
 	struct event_stream stream;
@@ -110,7 +112,7 @@ static void report_missing(struct top_events *e)
 	}
 }
 
-/* After a step: rc, or -ECANCELED if it is to stop, and nobody waits for an answer. */
+/* rc; -ECANCELED instead of 0 if the thread is to stop. */
 static int go_on(struct top_events *e, int rc)
 {
 	pthread_mutex_lock(&e->lock);
@@ -144,7 +146,7 @@ static int attach(struct top_events *e, struct error *err)
 	return rc ? rc : go_on(e, session_start(e->live.session, err));
 }
 
-/* Without; those of events stand in the rows. */
+/* Copies the counters, without COUNTER_EVENTS, as rates have that. */
 static void take_counters(struct top_events *e)
 {
 	uint64_t counters[NR_COUNTERS] = {0};
@@ -160,7 +162,7 @@ static void take_counters(struct top_events *e)
 	pthread_mutex_unlock(&e->lock);
 }
 
-/* From now on what happens is counted, and what was lost and paid for it. */
+/* Begins to count events, losses and costs, when all probes are attached. */
 static void begin(struct top_events *e)
 {
 	struct controller_cost cost;
@@ -188,7 +190,7 @@ static bool somebody_waits(struct top_events *e)
 	return __atomic_load_n(&e->wait, __ATOMIC_ACQUIRE);
 }
 
-/* A mutex goes to who asks first, which would be this thread again. */
+/* Lets the other thread have the lock: else this thread, which runs, would get it again first. */
 static void give_way(struct top_events *e)
 {
 	const struct timespec t = {.tv_nsec = GIVE_WAY_NS};
@@ -218,7 +220,7 @@ static int drain(struct top_events *e, struct error *err)
 	int rc = live_drain(&e->live, DRAIN_MAX_NS, &consumer, err);
 
 	pthread_mutex_lock(&e->lock);
-	/* What was said of the time before. */
+	/* Coverage of the time before all probes were attached does not count. */
 	if (!e->counting)
 		coverage_mark(&e->stream.coverage);
 	e->counting = true;
@@ -227,7 +229,8 @@ static int drain(struct top_events *e, struct error *err)
 	return rc < 0 ? rc : 0;
 }
 
-/* With the lock, which it gives away meanwhile; true: that time has come. */
+/* Waits for `wake` until the time ns; releases the lock, which is held, meanwhile.  True:
+ * timeout. */
 static bool wait_until(struct top_events *e, uint64_t ns)
 {
 	struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
@@ -235,7 +238,7 @@ static bool wait_until(struct top_events *e, uint64_t ns)
 	return pthread_cond_timedwait(&e->wake, &e->lock, &t) == ETIMEDOUT;
 }
 
-/* After work that began then; -ECANCELED: it is to stop. */
+/* Sleeps after work that began at began_ns; -ECANCELED: the thread is to stop. */
 static int rest(struct top_events *e, uint64_t began_ns)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -247,7 +250,7 @@ static int rest(struct top_events *e, uint64_t began_ns)
 	return go_on(e, 0);
 }
 
-/* Until it is to stop, or something fails. */
+/* Drains until the thread is to stop, or something fails. */
 static int take_in(struct top_events *e, struct error *err)
 {
 	int rc = 0;
@@ -262,7 +265,7 @@ static int take_in(struct top_events *e, struct error *err)
 	return rc;
 }
 
-/* What it lost and refused counts on. */
+/* Adds the counters of the probes that are about to be detached to counters_before. */
 static void keep_counters(struct top_events *e)
 {
 	pthread_mutex_lock(&e->lock);
@@ -273,7 +276,7 @@ static void keep_counters(struct top_events *e)
 	pthread_mutex_unlock(&e->lock);
 }
 
-/* What a thread in the background has to say is shown otherwise, too. */
+/* Drops log lines of the thread: its errors are shown otherwise. */
 static void no_line(void *arg, const char *line)
 {
 	UNUSED(arg);
@@ -311,7 +314,7 @@ static void *events_main(void *arg)
 	return NULL;
 }
 
-/* ---- from outside ---------------------------------------------------------------------------- */
+/* ---- the other thread ------------------------------------------------------------------------ */
 
 void top_events_open(struct top_events **out, int os_pid, const struct options *opt, bool silent)
 {
@@ -331,7 +334,7 @@ void top_events_open(struct top_events **out, int os_pid, const struct options *
 	*out = e;
 }
 
-/* The thread lets go of it soon. */
+/* Takes the lock; `wait` makes the thread give it away soon, see give_way(). */
 static void take_lock(struct top_events *e)
 {
 	__atomic_store_n(&e->wait, true, __ATOMIC_RELEASE);
@@ -416,14 +419,14 @@ enum top_events_state top_events_state(struct top_events *e)
 
 	take_lock(e);
 	state = e->state;
-	/* The thread has something to clean up, that is all. */
+	/* The thread was told to stop, and only cleans up. */
 	if (state == TOP_EVENTS_ATTACHING && e->stop)
 		state = TOP_EVENTS_LEAVING;
 	pthread_mutex_unlock(&e->lock);
 	return state;
 }
 
-/* What failed is taken away first: it is done then. */
+/* Are the probes attached, or has that failed, and what was attached been detached? */
 static bool is_known(const struct top_events *e)
 {
 	return e->state == TOP_EVENTS_ON || e->done;
@@ -454,7 +457,7 @@ const char *top_events_unlimited(const struct top_events *e)
 	return e->unlimited;
 }
 
-/* With the lock: since watching began, as the probes have counted. */
+/* Sets the counts since watching_ns, from the probes.  The lock is held. */
 static void take_counts(struct top_events *e)
 {
 	for (unsigned int i = 0; i < e->rates.nr; i++) {
@@ -466,7 +469,7 @@ static void take_counts(struct top_events *e)
 		now.size -= MIN(now.size, e->before[kind].size);
 		now.ns -= MIN(now.ns, e->before[kind].ns);
 		event_rates_count(&e->rates, kind, &now);
-		event_rates_lost(&e->rates, kind, 0); /* where it is counted nothing is lost */
+		event_rates_lost(&e->rates, kind, 0); /* counting loses no event */
 	}
 }
 
@@ -481,7 +484,7 @@ void top_events_step(struct top_events *e, double *cost)
 	if (e->state == TOP_EVENTS_ON) {
 		if (!e->stepped_ns)
 			e->stepped_ns = e->watching_ns;
-		/* What is counted now happened until now. */
+		/* Counts are read now, so the interval ends now. */
 		e->seen_until_ns = clock_monotonic_ns();
 		seconds = (double)(e->seen_until_ns - e->stepped_ns) / 1e9;
 		if (seconds >= STEP_LEAST_S) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rates of events of the VM for `top`: probes that are there only while somebody looks at them, and
- * count: no event is reported, so none can be lost.
+ * Rates of events of the VM for `top`.  The probes are attached only while their panel is shown,
+ * and only count: BPF delivers no events, so none can be lost.
  *
- * A thread of its own places them, takes in what they tell, and takes them away, as each of these
- * takes longer than a key may wait for its answer; it has a node of its own, so that nothing is
- * shared with whoever reads the node meanwhile.
+ * A thread attaches the probes, drains their records, and detaches them, as each of these takes
+ * longer than the answer to a key may.  It has a struct beam_node of its own, so that it shares
+ * nothing with the thread that reads the node.
  */
 #ifndef EBEAM_CMD_TOP_EVENTS_H
 #define EBEAM_CMD_TOP_EVENTS_H
@@ -18,54 +18,53 @@
 
 struct top_events;
 
-/* What is counted, as a bit set. */
+/* The kinds that are counted, as a bit set. */
 uint64_t top_events_kinds(void);
 
 enum top_events_state {
-	TOP_EVENTS_OFF,	      /* nothing is attached */
-	TOP_EVENTS_ATTACHING, /* not yet */
+	TOP_EVENTS_OFF,	      /* no probe is attached */
+	TOP_EVENTS_ATTACHING, /* probes are being attached */
 	TOP_EVENTS_ON,
-	TOP_EVENTS_LEAVING, /* probes are being taken away */
-	TOP_EVENTS_FAILED,  /* top_events_error() */
+	TOP_EVENTS_LEAVING, /* probes are being detached */
+	TOP_EVENTS_FAILED,  /* see top_events_error() */
 };
 
-/* Nothing is attached yet.  Borrows the options.  silent: its thread logs nothing, as somebody
- * draws on the terminal. */
+/* Attaches nothing yet.  Borrows the options.  silent: the thread does not log, as the terminal is
+ * drawn on. */
 void top_events_open(struct top_events **out, int os_pid, const struct options *opt, bool silent);
-/* Waits until all is taken away.  NULL ok. */
+/* Waits until all probes are detached.  NULL ok. */
 void top_events_close(struct top_events *e);
 
 /*
- * Whether probes are to be there.  Never waits: places them or takes them away in the background,
- * one after the other; call it again and again.  After a failure they are not tried again until
- * they were not wanted.
+ * Attaches probes in the background, or detaches them.  Never waits: to be called again and again,
+ * as attaching has to wait for the end of detaching, and vice versa.  After a failure probes are
+ * not attached again until they were not wanted once.
  */
 void top_events_want(struct top_events *e, bool wanted);
-/* Until it is known whether they are there, or nothing is left of what failed; false: it is not,
- * after ns. */
+/* Waits until all probes are attached, or that has failed and been undone; false: not within ns. */
 bool top_events_wait(struct top_events *e, uint64_t ns);
-/* They are not wanted any more.  Until all is taken away; false: it is not, after ns (0: now). */
+/* Wants no probes any more, and waits until all are detached; false: not within ns (0: now). */
 bool top_events_leave(struct top_events *e, uint64_t ns);
 enum top_events_state top_events_state(struct top_events *e);
 const struct error *top_events_error(const struct top_events *e); /* of TOP_EVENTS_FAILED */
-/* If they are there: why it is not known what they cost, and not limited; "" = it is known. */
+/* In TOP_EVENTS_ON: why the overhead of the probes is neither known nor limited; "" = it is. */
 const char *top_events_unlimited(const struct top_events *e);
 
 /*
- * Ends an interval if they are there, and its rows are those of the next calls.  *cost: what probes
- * took in the last seconds (older ones fade away), as budget_share() says it; NAN = not known.
+ * In TOP_EVENTS_ON: ends an interval, whose rates top_events_rates() returns.  *cost: overhead of
+ * the probes in the last seconds (older ones weigh less), as budget_share() has it; NAN = not
+ * known.
  */
 void top_events_step(struct top_events *e, double *cost);
-/* Nobody looked for long: the interval that ends with the next step says nothing, nor do the rates
- * of before. */
+/* After a pause: the rates before, and those of the interval that ends with the next step, are
+ * dropped. */
 void top_events_forget(struct top_events *e);
 /*
- * What went wrong with all probes that were there, so far (COUNTER_EVENTS stays 0): of events that
- * were lost, as of the last step; records that were refused, or of a kind that is not known, are
- * among COUNTER_BAD_RECORD.
+ * A counter of all probes since the start (COUNTER_EVENTS is always 0).  COUNTER_EVENTS_LOST is as
+ * of the last step; COUNTER_BAD_RECORD includes records that were refused or of unknown kind.
  */
 uint64_t top_events_counter(struct top_events *e, enum counter_id id);
-/* Rows of the last step, whatever came since; those of kinds that wait before. */
+/* Rates of the last step; before the first one, rows of kinds that are waited for. */
 struct event_rates *top_events_rates(struct top_events *e);
 
 #endif

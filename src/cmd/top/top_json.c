@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ebeam top -j`: a frame as one line; see top.h.  Rates are by second, shares are of 1, sizes in
- * bytes; what is not known is null. */
+/* `ebeam top -j`: a frame as one line of JSON; see top.h.  Rates are per second, shares 0..1, sizes
+ * in bytes; what is not known is null. */
 #include "cmd/top/top.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "view/table/process_columns.h"
 #include "view/table/row_order.h"
 
-/* Rows of each table. */
+/* Most rows of each table. */
 #define ROWS_DEFAULT 20u
 
 static void write_totals(struct jsonw *w, const struct top_frame *f)
@@ -76,7 +76,7 @@ static void write_system(struct jsonw *w, const struct top_frame *f)
 	jsonw_end_object(w);
 }
 
-/* Of a capture: what samples say. */
+/* Processes of a capture, from its samples. */
 static void write_sampled(struct jsonw *w, const struct snapshot *s)
 {
 	for (uint32_t i = 0; s && i < MIN(s->nr_processes, ROWS_DEFAULT); i++) {
@@ -98,7 +98,7 @@ static uint64_t row_pid(const void *row)
 	return ((const struct process_row *)row)->pid;
 }
 
-/* The first ones in the order of `sort`, which is one of their columns. */
+/* Writes the first processes in the order of the column `sort`. */
 static void write_rows(struct jsonw *w, struct top *t, const char *sort)
 {
 	const struct process_rows *rows = &t->processes.table.rows;
@@ -172,7 +172,7 @@ static void write_functions(struct jsonw *w, const struct snapshot *s)
 	jsonw_end_array(w);
 }
 
-/* null: nobody asked for them, or they are not to be had. */
+/* null: events were not asked for (--panel events), or cannot be counted. */
 static void write_events(struct jsonw *w, struct top *t)
 {
 	struct event_rates *r = top_event_rates(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam top` on a terminal: one loop over keys, steps, samples and the end of the node.  A reading
- * that takes long (a million processes) looks after keys meanwhile; see yield().
+ * `ebeam top` on a terminal: one loop for keys, steps, samples and the end of the node.  During a
+ * long reading (a million processes) keys are handled by yield().
  */
 #include "cmd/top/top_live.h"
 
@@ -18,11 +18,11 @@
 #include "cmd/output/render.h"
 #include "cmd/top/top_samples.h"
 
-/* Of the loop: samples, messages, probes. */
+/* How often samples are drained, and messages and probes checked. */
 #define TICK_NS TOP_LIVE_STEP_MIN_NS
-/* The second step, with the first rates, comes soon. */
+/* The second step, which has the first rates, comes early. */
 #define SECOND_STEP_NS 300000000u
-/* Besides three steps: what takes longer was no reading. */
+/* More than three steps and this between two readings means a pause, not a long reading. */
 #define LONG_NS	     2000000000u
 #define MESSAGE_NS   8000000000u
 #define SUCCESSOR_NS 3000000000u
@@ -40,7 +40,7 @@ void live_top_say(struct live_top *l, const char *fmt, ...)
 
 static int yield(void *arg, struct error *err);
 
-/* Threads that place probes have nothing to say that is not shown otherwise, too. */
+/* Shows log lines of the main thread; those of other threads are shown otherwise. */
 static void take_log(void *arg, const char *line)
 {
 	struct live_top *l = arg;
@@ -95,7 +95,6 @@ void live_top_draw(struct live_top *l)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* The next one, and from then on all of them, on a grid: however long each takes. */
 void live_top_set_alarm(struct live_top *l)
 {
 	uint64_t first = l->top->step_ns;
@@ -105,7 +104,6 @@ void live_top_set_alarm(struct live_top *l)
 	loop_set_alarm(l->alarm, l->step_began_ns + first, l->top->step_ns);
 }
 
-/* One after the other. */
 void live_top_report_warning(struct live_top *l)
 {
 	const char *text = l->message[0] ? NULL : top_next_warning(l->top);
@@ -114,7 +112,7 @@ void live_top_report_warning(struct live_top *l)
 		live_top_say(l, "%s", text);
 }
 
-/* What reading the node gave, all of it or the rows of a panel. */
+/* Handles the result of a step or of the reading of a panel: shows that the node has exited. */
 static int has_read(struct live_top *l, int rc, struct error *err)
 {
 	if (rc != -ESRCH)
@@ -125,8 +123,8 @@ static int has_read(struct live_top *l, int rc, struct error *err)
 	return l->quit;
 }
 
-/* -n: of frames that say what happens, which that of the first reading does not.  -d of a capture:
- * all of that has been played. */
+/* Is that the last frame?  -n counts frames with rates, which the first one has not.  -d of a
+ * capture is over when that much has been played. */
 static bool is_last(const struct live_top *l)
 {
 	const struct options *o = &l->top->ctx->opt;
@@ -135,7 +133,7 @@ static bool is_last(const struct live_top *l)
 	       (!l->top->node && o->duration_ns && top_samples_ended(l->top->samples));
 }
 
-/* It was paused or stopped: rates would be means of all that time. */
+/* Was there a pause (of the user, or SIGTSTP), over all of which rates would be averages? */
 static bool was_not_shown(const struct live_top *l)
 {
 	return l->top->node && l->top->read_ns &&
@@ -168,7 +166,6 @@ int live_top_step(struct live_top *l, struct error *err)
 	return rc ? rc : is_last(l);
 }
 
-/* The rows of a panel that was chosen since, once: paused or not. */
 int live_top_read_panel(struct live_top *l, struct error *err)
 {
 	int rc;
@@ -193,11 +190,10 @@ static int alarm_rings(void *ctx, struct error *err)
 		return 0;
 	if (!l->stepping)
 		return live_top_step(l, err);
-	l->due = true; /* at once after the one that goes on */
+	l->due = true; /* right after the step under way */
 	return 0;
 }
 
-/* The nodes of the host can be read when the one that was looked at is gone, too. */
 void live_top_read_nodes(struct live_top *l)
 {
 	struct error ignored = {0};
@@ -208,7 +204,7 @@ void live_top_read_nodes(struct live_top *l)
 	l->dirty = true;
 }
 
-/* Until somebody has its name again. */
+/* After the node has exited: searches for a node with its name, now and then. */
 static void find_successor(struct live_top *l)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -225,7 +221,7 @@ static void find_successor(struct live_top *l)
 	live_top_read_nodes(l);
 }
 
-/* Their probes come and go; what they tell, or why not, is to be seen at once. */
+/* Attaches or detaches the probes of events, and draws at once when their state has changed. */
 static void watch_events(struct live_top *l)
 {
 	struct top *t = l->top;
@@ -281,7 +277,7 @@ static int on_continue(void *ctx, struct error *err)
 	return live_top_keys(l, err);
 }
 
-/* In the middle of a reading. */
+/* Called in the middle of a long reading: handles keys. */
 static int yield(void *arg, struct error *err)
 {
 	struct live_top *l = arg;
@@ -291,7 +287,7 @@ static int yield(void *arg, struct error *err)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* The first frame stands before sampling starts, which takes a moment. */
+/* The first frame is drawn before sampling starts, as that takes a moment. */
 static int run(struct live_top *l, struct error *err)
 {
 	struct top *t = l->top;
@@ -343,7 +339,7 @@ int top_live(struct top *t, struct error *err)
 	t->processes.yield = NULL;
 	terminal_close(l.terminal);
 	signals_before_end(NULL);
-	loop_close(l.loop); /* which lets in signals that may stop or end it */
+	loop_close(l.loop); /* unblocks signals that may stop or end the process */
 	log_set_taker(NULL, NULL);
 	if (rc == 0 && !t->node && t->samples && top_samples_ended(t->samples))
 		rc = top_samples_warn(t->samples);

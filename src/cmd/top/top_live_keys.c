@@ -61,7 +61,7 @@ static void open_overlay(struct live_top *l, enum top_overlay_kind kind)
 	const void *row;
 
 	top_panel_source(l->top, &source);
-	/* Of nobody's choice, calls are those of the node. */
+	/* A flame graph is of the node, unless the user chose the row of a process. */
 	row = kind == TOP_OVERLAY_FLAME ? panel_chosen(live_top_panel(l), &source)
 					: panel_selected(live_top_panel(l), &source);
 	top_overlay_close(l->overlay);
@@ -77,7 +77,7 @@ void live_top_close_overlay(struct live_top *l)
 	l->overlay = NULL;
 }
 
-/* To the node that is selected in the panel of nodes. */
+/* Changes to the node that is selected in the panel of nodes, with live_top_do_chosen(). */
 static void choose_node(struct live_top *l)
 {
 	struct panel_source source;
@@ -91,7 +91,7 @@ static void choose_node(struct live_top *l)
 		l->wanted_node = os_pid;
 }
 
-/* Its first frame stands before sampling starts, which takes a moment. */
+/* Draws the first frame of the new node before sampling starts, as that takes a moment. */
 static int change_node(struct live_top *l, struct error *err)
 {
 	int os_pid = l->wanted_node, rc;
@@ -114,7 +114,6 @@ static int change_node(struct live_top *l, struct error *err)
 	return rc;
 }
 
-/* What keys asked for, unless a reading goes on: then once it is done. */
 int live_top_do_chosen(struct live_top *l, struct error *err)
 {
 	bool asked = l->top->events_end;
@@ -175,7 +174,7 @@ static void act(struct live_top *l, enum top_action action, const struct termina
 
 static void take_key(struct live_top *l, const struct terminal_key *key);
 
-/* On the name of a panel, or on a key in the line of keys. */
+/* Handles a click on the name of a panel, or on a key in the line of keys; false = it was none. */
 static bool click(struct live_top *l, const struct terminal_key *key)
 {
 	struct panel_source source;
@@ -231,9 +230,9 @@ static void take_key(struct live_top *l, const struct terminal_key *key)
 }
 
 /*
- * In the middle of a reading, too: rows are written where they stand then, and only the end of it
- * takes some away (process_table_end()).  So they keep the order of the reading before, and a key
- * does not put a million rows in order again.
+ * Also called in the middle of a reading, which updates rows in place: only its end removes rows
+ * (process_table_end()).  So the order of the last reading is still valid, and a key does not sort
+ * a million rows again.
  */
 int live_top_keys(void *ctx, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Totals of the node as a whole, into the frame; see top.h. */
+/* Reads the totals of the node into the frame; see top.h. */
 #include "cmd/top/top.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@
 
 /* VM_UNKNOWN, MEMORY_UNKNOWN and TOP_UNKNOWN are the same number. */
 _Static_assert(VM_UNKNOWN == TOP_UNKNOWN && MEMORY_UNKNOWN == TOP_UNKNOWN, "unknown is unknown");
-/* Queues are taken over by their numbers. */
+/* take_queues() copies queue types as numbers. */
 _Static_assert((int)TOP_QUEUE_NORMAL == (int)VM_QUEUE_NORMAL &&
 		       (int)TOP_QUEUE_DIRTY_CPU == (int)VM_QUEUE_DIRTY_CPU &&
 		       (int)TOP_QUEUE_DIRTY_IO == (int)VM_QUEUE_DIRTY_IO,
 	       "the same queues");
 
-/* Their memory is read before the first frame is shown. */
+/* With more atoms, memory is not read for the first frame; see memory_can_wait(). */
 #define ATOMS_AT_ONCE 100000
 
 static void take_limits(struct top_totals *to, const struct vm_totals *from)
@@ -99,8 +99,8 @@ static void read_memory(struct top *t)
 }
 
 /*
- * The first time the text of each atom is looked at, a microsecond for two of them; later only of
- * new ones.  Who waits for the first frame on a terminal has it without, and the next one soon.
+ * The first reading of memory looks at the text of each atom (half a microsecond each), later ones
+ * only at new atoms.  So the first frame on a terminal is shown without memory if there are many.
  */
 static bool memory_can_wait(const struct top *t)
 {
@@ -109,7 +109,7 @@ static bool memory_can_wait(const struct top *t)
 	return !t->read_ns && t->processes.yield && atoms != TOP_UNKNOWN && atoms > ATOMS_AT_ONCE;
 }
 
-/* What the kernel says of the node and of ebeam itself. */
+/* CPU time, memory and state of the node's OS process, from the kernel. */
 static void read_system(struct top *t)
 {
 	struct error ignored = {0};
@@ -144,7 +144,7 @@ static void read_own(struct top *t)
 		t->frame.own_rss = stat.rss;
 }
 
-/* A node may be named while one looks at it. */
+/* Read in each step, as a node may get its name (net_kernel:start/1) meanwhile. */
 static void read_name(struct top *t)
 {
 	struct beam_facts facts;
@@ -175,7 +175,7 @@ static bool is_offline(const struct top *t, const struct sched_one *one)
 	return false;
 }
 
-/* While processes wait for a dirty one, those that do nothing are offline. */
+/* Is a dirty scheduler idle while processes wait in its queue?  Then it must be offline. */
 static bool is_spare(const struct top *t, const struct sched_one *one)
 {
 	enum top_queue queue =
@@ -185,7 +185,7 @@ static bool is_spare(const struct top *t, const struct sched_one *one)
 	return one->now.doing == SCHED_DOING_NOTHING && waiting && waiting != TOP_UNKNOWN;
 }
 
-/* Whether schedulers are still at what the reading before saw; see beam/sched/sched_now.h. */
+/* How long each scheduler has been in the same time slice, at least; see beam/sched/sched_now.h. */
 static void sample_schedulers(struct top *t)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -249,7 +249,7 @@ int top_node_read(struct top *t, struct error *err)
 
 	t->before = t->now;
 	top_totals_init(&t->now);
-	t->now.queues = old.queues; /* the room of the reading before the last */
+	t->now.queues = old.queues; /* reuses the memory of the reading before the last */
 	rc = vm_totals_read(t->reader, &t->totals, err);
 	if (rc)
 		return rc;

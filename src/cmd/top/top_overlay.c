@@ -17,15 +17,15 @@ struct top_overlay {
 	enum top_overlay_kind kind;
 	struct pager *pager;
 	struct tree *tree;
-	struct snapshot *snapshot;	/* that the tree shows */
+	struct snapshot *snapshot;	/* shown by the tree */
 	char process[PROCESS_PID_SIZE]; /* "" = the node */
 	char title[128], message[1100];
-	bool gone; /* the process: its last text stays */
+	bool gone; /* the process has exited: its last text stays */
 };
 
 /* ---- a process ---------------------------------------------------------------------------- */
 
-/* Its text as the command writes it; NULL with *err if it cannot be read. */
+/* The text of `ebeam inspect` of a process, malloc'ed; NULL with *err if it cannot be read. */
 static char *inspect_text_of(struct top *t, const char *pid, size_t *len, struct error *err)
 {
 	struct command_context ctx = *t->ctx;
@@ -112,7 +112,7 @@ static int open_flame(struct top_overlay *o, struct top *t, struct error *err)
 		 o->process[0] ? o->process : "the node", t->frame.window_s);
 	tree_open(&o->tree);
 	tree_set(o->tree, o->snapshot);
-	save_html(o, &t->frame); /* if it fails, the tree stands there all the same */
+	save_html(o, &t->frame); /* if it fails, the tree is shown all the same */
 	return 0;
 }
 
@@ -167,7 +167,7 @@ void top_overlay_refresh(struct top_overlay *o, struct top *t)
 	struct error err = {0};
 
 	if (o->kind != TOP_OVERLAY_ROW || o->gone || show_process(o, t, &err) == 0 ||
-	    err.kind != ERROR_KIND_NO_NODE) /* it could not be read now: the text stays */
+	    err.kind != ERROR_KIND_NO_NODE) /* not readable at the moment: keep the text */
 		return;
 	o->gone = true;
 	snprintf(o->title, sizeof(o->title), "Process %s, which has exited; as it was last",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The panels of `top`, a row for each; see top.h. */
+/* The panels of `top`; see top.h. */
 #include "cmd/top/top.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 #include "view/table/process_columns.h"
 #include "view/table/scheduler_columns.h"
 
-/* Of a core; what is less is no riddle. */
+/* Percent of a core: processes that ended are noted from here on. */
 #define ENDED_MIN_PERCENT 0.5
-#define ENDED_CALLS	  2 /* named in the note */
+#define ENDED_CALLS	  2 /* initial calls that the note names */
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
@@ -25,7 +25,7 @@ static int read_processes(struct top *t, struct error *err)
 {
 	int rc = 0;
 
-	/* Two panels are made of them. */
+	/* Read once a frame, as two panels use them. */
 	if (t->processes.is_open && t->processes_frame != t->frame.frames)
 		rc = top_processes_read(&t->processes, t->since_ns, err);
 	if (rc == 0)
@@ -62,7 +62,7 @@ static uint64_t function_id(const void *row)
 	return name_id(((const struct snap_function *)row)->name);
 }
 
-/* What rows do not add up to: processes of a few milliseconds are sampled, but never read. */
+/* Notes the CPU that no row has: of processes that ended before they could be read. */
 static void note_ended(struct top *t, const char *more, struct panel_source *out)
 {
 	const struct process_table *table = &t->processes.table;
@@ -83,7 +83,7 @@ static void note_ended(struct top *t, const char *more, struct panel_source *out
 	out->note = t->note;
 }
 
-/* A capture knows of processes what its samples say. */
+/* The rows of processes of a capture come from its samples. */
 static void sampled_processes(struct top *t, struct panel_source *out)
 {
 	const struct snapshot *s = top_samples_snapshot(t->samples);
@@ -177,7 +177,7 @@ static void schedulers(struct top *t, struct panel_source *out)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Who waits longer for the end is shown why. */
+/* If detaching the probes takes longer at the end, a line says what is waited for. */
 #define LEAVE_QUIETLY_NS 500000000u
 
 static int read_events(struct top *t, struct error *err)
@@ -194,7 +194,7 @@ static bool events_shown(const struct top *t)
 	return top_panels[t->shown].read == read_events;
 }
 
-/* What there is stays while it is paused: its rows are what one looks at. */
+/* While paused no probes are attached; those that are attached stay, as their rows are shown. */
 static bool may_be_there(struct top *t)
 {
 	enum top_events_state state;
@@ -224,7 +224,7 @@ bool top_end_events(struct top *t)
 	return !t->events || top_events_leave(t->events, 0);
 }
 
-/* Of all the probes that were there. */
+/* Detaches the probes, waits for that, and keeps the counters. */
 static void close_events(struct top *t)
 {
 	bool said = false;
@@ -256,7 +256,7 @@ static uint64_t event_id(const void *row)
 	return ((const struct event_rate *)row)->kind;
 }
 
-/* What stands there instead of rows. */
+/* The text that the panel of events shows instead of rows. */
 static const char *no_events(struct top *t)
 {
 	if (t->frame.state == TOP_EXITED)
@@ -360,13 +360,13 @@ static int read_rows(struct top *t, struct error *err)
 	return rc ? rc : rows_read(p->rows, *view, err);
 }
 
-/* Keys are answered while rows are read, so another panel may be the one that is shown then. */
+/* Keys are handled while rows are read, so t->shown may be another panel afterwards. */
 int top_panel_read(struct top *t, struct error *err)
 {
 	unsigned int panel = t->shown;
 	bool processes = t->ctx->opt.json && top_panels[t->shown].read != read_processes &&
 			 top_panels[t->shown].read != read_applications;
-	int rc = processes ? read_processes(t, err) : 0; /* they stand in each line */
+	int rc = processes ? read_processes(t, err) : 0; /* each line of JSON has them */
 
 	rc = rc ? rc : read_rows(t, err);
 	t->reading++;
@@ -378,7 +378,7 @@ int top_panel_read(struct top *t, struct error *err)
 	if (panel == t->shown)
 		snprintf(t->panel_error, sizeof(t->panel_error), "%s", err->msg);
 	else
-		t->rows_frame[panel] = 0; /* nothing was reported */
+		t->rows_frame[panel] = 0; /* the error was not shown: read again */
 	*err = (struct error){0};
 	return 0;
 }

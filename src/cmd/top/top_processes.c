@@ -5,13 +5,13 @@
 #include "base/units.h"
 #include "view/table/process_columns.h"
 
-/* Code comes and goes, and with it names that nobody has any more. */
+/* Names are looked up anew after so long, as code is loaded and unloaded. */
 #define RENEW_NS 60000000000u
-/* Between two checks for what else there is to do. */
+/* Between two calls of yield(). */
 #define YIELD_NS 10000000u
 
-/* All that a column may show, but what must be walked for, which is read while it is shown: the
- * counts of links and monitors. */
+/* Read in each reading, for any column; but counts of links and monitors, for which trees must be
+ * walked, only while a column shows them. */
 #define NEEDS                                                                                      \
 	(PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL | PROCESS_NEEDS_FUNCTION |                       \
 	 PROCESS_NEEDS_INITIAL | PROCESS_NEEDS_MEMORY)
@@ -63,7 +63,7 @@ static int take_block(void *arg, struct process_facts *block, size_t nr)
 	return p->yield(p->arg, p->err);
 }
 
-/* Rows keep the names that they have until they are read: they are looked at meanwhile. */
+/* Rows keep their names until they are read again, as they are shown meanwhile. */
 static void renew(struct top_processes *p)
 {
 	process_source_renew(&p->source, p->table.rows.v.data, p->table.rows.v.len);

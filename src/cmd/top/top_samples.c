@@ -17,31 +17,30 @@
 #include "model/stream/event_stream.h"
 #include "model/top/top_window.h"
 
-/* Who waits for keys and steps never waits longer for samples. */
-/* Of a capture in which nothing was sampled: what is longer is left out. */
+/* A longer time without samples in a capture is skipped. */
 #define GAP_MAX_NS (12 * TOP_WINDOW_SPAN_NS)
 
 struct top_samples {
 	struct beam_node *node;	   /* NULL: a capture */
-	const struct options *opt; /* of a node */
+	const struct options *opt; /* if there is a node */
 	unsigned int freq;
 	struct live live;
 	bool live_open;
 	bool restarted;		/* since the last step */
-	struct summary summary; /* of sessions before this one, and what is counted here */
+	struct summary summary; /* counters of earlier sessions, and all samples */
 
 	struct capture_input input;
-	struct event pending; /* read, but later than the last step */
+	struct event pending; /* was read, but is of a later step */
 	bool is_pending, ended;
-	uint64_t start_ns, now_ns;	 /* of the capture: first sample's time, last step's */
-	uint64_t last_ns;		 /* of the last sample or event */
-	uint64_t duration_ns;		 /* of what is played; 0 = all */
+	uint64_t start_ns, now_ns; /* times in the capture: of its first sample, of the step */
+	uint64_t last_ns;	   /* time of the last sample or event */
+	uint64_t duration_ns;	   /* how much is played; 0 = all */
 	const struct rec_header *record; /* of `pending` */
 	struct event_stream stream;	 /* of a capture */
 	struct event_rates events;
 
 	struct top_window *window;
-	struct top_worked *worked; /* of a node; NULL = not known */
+	struct top_worked *worked; /* NULL of a capture, or if it cannot be read */
 	struct snapshot *snapshot;
 };
 
@@ -102,12 +101,12 @@ void top_samples_close(struct top_samples *s)
 
 static uint64_t count(struct top_samples *s, enum counter_id id)
 {
-	uint64_t recorded = s->stream.counters[id]; /* 0 of a node */
+	uint64_t recorded = s->stream.counters[id]; /* 0 if live */
 
 	return s->summary.counters[id] + (s->live_open ? live_counter(&s->live, id) : recorded);
 }
 
-/* What is counted by the session that is about to be closed. */
+/* Keeps the counters and the cost of the session that is about to be closed. */
 static void keep_counters(struct top_samples *s)
 {
 	for (int id = 0; id < NR_COUNTERS; id++)
@@ -128,7 +127,7 @@ void top_samples_add_summary(struct top_samples *s, struct summary *to)
 		live_sample_cost(&s->live, &to->cost);
 }
 
-/* All that comes in, of a node and of a capture, ends here. */
+/* Takes a record, of a node or of a capture, into the window. */
 static void take_event(struct top_samples *s, const struct event *ev)
 {
 	int rc = top_window_apply(s->window, ev);
@@ -141,7 +140,7 @@ static void take_event(struct top_samples *s, const struct event *ev)
 	}
 }
 
-/* A dictionary only grows: after a day of new names it is left behind. */
+/* The dictionary of names only grows: when it is large, a new session gets a new one. */
 static int renew(struct top_samples *s, struct error *err)
 {
 	struct live fresh;
@@ -215,7 +214,7 @@ static void take_text(char *to, size_t size, const char *from, size_t len)
 	snprintf(to, size, "%.*s", (int)len, from);
 }
 
-/* What a capture says of its node. */
+/* A meta record of a capture: facts of its node for the frame. */
 static void take_meta(struct top_frame *f, const struct event *ev)
 {
 	const char *value = ev->u.meta.value;
@@ -263,13 +262,13 @@ static int next_event(struct top_samples *s, struct top_frame *f, struct error *
 	return rc;
 }
 
-/* What moves the clock of a capture. */
+/* Does the time of the record count as the time of the capture? */
 static bool is_timed(const struct event *ev)
 {
 	return ev->type == REC_SAMPLE || ev->type == REC_EVENT;
 }
 
-/* Names of processes, stacks and all that the window keeps anyway are of no use for rates. */
+/* Is the record needed for rates of events?  Names, stacks and samples are not. */
 static bool is_for_rates(const struct event *ev)
 {
 	return ev->type == REC_EVENT || ev->type == REC_COVERAGE || ev->type == REC_COUNTER ||
@@ -284,7 +283,7 @@ static void count_event(struct top_samples *s)
 
 	if (!is_for_rates(&s->pending))
 		return;
-	/* Shares are those since all probes were there. */
+	/* Coverage counts from when all probes were attached. */
 	if (!stream->coverage.marked && s->record->ts_ns > stream->watching_ns)
 		coverage_mark(&stream->coverage);
 	if (!event_stream_take(stream, s->record, &ev, &kind) || !stream->coverage.marked)
@@ -293,7 +292,7 @@ static void count_event(struct top_samples *s)
 	event_rates_take(&s->events, kind, &ev);
 }
 
-/* All that was watched has a row, once something was. */
+/* Ends a step of the rates of events: each kind that was watched has a row. */
 static void step_events(struct top_samples *s, struct top_frame *f, uint64_t step_ns)
 {
 	const uint64_t all = (1ull << NR_EVENT_KINDS) - 1;
@@ -303,10 +302,10 @@ static void step_events(struct top_samples *s, struct top_frame *f, uint64_t ste
 	if (step_ns)
 		event_rates_step(&s->events, &s->stream.coverage, (double)step_ns / 1e9);
 	for (int i = 0; i < NR_TOP_RATES; i++)
-		f->rates[i] = NAN; /* those of the step before */
+		f->rates[i] = NAN; /* drops those of the last step */
 }
 
-/* Nothing of the next step is to be played beyond what is pending. */
+/* Is the pending record beyond duration_ns, so that the next step is the last? */
 static bool is_enough(const struct top_samples *s, uint64_t step_ns)
 {
 	uint64_t end = s->start_ns + s->duration_ns;
@@ -344,7 +343,7 @@ static int play(struct top_samples *s, struct top_frame *f, uint64_t step_ns, st
 		count_event(s);
 	}
 	from_ns = s->now_ns;
-	/* The last step ends with the last sample; one over a gap of more than a window jumps. */
+	/* The last step ends with the last sample; a step skips a gap of more than GAP_MAX_NS. */
 	if (s->ended)
 		s->now_ns = MAX(s->last_ns, s->now_ns);
 	else if (s->pending.ts_ns - s->now_ns > GAP_MAX_NS)

@@ -12,13 +12,13 @@
 #include "beam/sched/sched_work.h"
 #include "target/proc.h"
 
-/* Readings that are kept: a window has fewer frames. */
+/* Readings of counters that are kept: more than a window has frames. */
 #define KEPT 64
 
 struct reading {
 	uint64_t at_ns; /* 0 = none */
 	struct sched_clock_read *clocks;
-	struct proc_thread_times *times; /* of their threads; zeros = not known */
+	struct proc_thread_times *times; /* of the schedulers' threads; zeros = not known */
 };
 
 struct top_worked {
@@ -88,7 +88,7 @@ void top_worked_close(struct top_worked *w)
 	free(w);
 }
 
-/* The one nearest to where the window begins. */
+/* The reading nearest to ns, the begin of the window; not `now`. */
 static const struct reading *reading_at(const struct top_worked *w, const struct reading *now,
 					uint64_t ns)
 {
@@ -115,13 +115,14 @@ static double share_of(const struct sched_clock_read *from, const struct sched_c
 	return (double)(to->working_ns - from->working_ns) / (double)(to->at_ns - from->at_ns);
 }
 
-/* A time slice that lasts is work, at least so much of the window; 0 = none does. */
+/* The share of the window that the scheduler's current time slice has at least lasted; 0 = none. */
 static double held_share(const struct top_frame *f, const struct top_scheduler *s)
 {
 	return MIN((double)s->at_least_ns / (f->window_s * 1e9), 1.0);
 }
 
-/* What it does while it has a CPU it would do while it waits for one. */
+/* The share of work if the scheduler had got a CPU whenever it waited for one: waiting counts as
+ * work and as busy waiting in the same proportion as the time on a CPU.  NAN = not known. */
 static double starved_share(const struct top_scheduler *s, const struct proc_thread_times *from,
 			    const struct proc_thread_times *to, uint64_t ns)
 {
@@ -132,7 +133,7 @@ static double starved_share(const struct top_scheduler *s, const struct proc_thr
 	return work + (double)(to->wait_ns - from->wait_ns) / (double)ns * work / (work + spins);
 }
 
-/* What is known of its work besides samples; NAN. */
+/* The share of work of scheduler i, by other means than samples; NAN = not known. */
 static double worked_share(const struct top_frame *f, const struct top_scheduler *s,
 			   const struct reading *from, const struct reading *now, uint32_t i)
 {
