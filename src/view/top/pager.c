@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See pager.h.  The text is cut into rows of the screen: a line is one row, or as many as it takes.
- */
+/* See pager.h.  The text is divided into rows of the screen: a line is one row, or several if lines
+ * are wrapped. */
 #include "view/top/pager.h"
 
 #include <stdint.h>
@@ -19,21 +19,21 @@
 #define WHEEL_ROWS 3
 #define MAX_SEARCH 200u
 #define MIN_WRAP   20u
-#define MAX_MARKED 65536u /* bytes of a row in which places found are marked */
+#define MAX_MARKED 65536u /* bytes of a row in which matches of the search are marked */
 
 struct pager_row {
-	uint32_t at, len; /* of the text */
-	uint32_t line;	  /* 0.. */
+	uint32_t at, len; /* bytes of the text */
+	uint32_t line;	  /* number of the line, from 0 */
 };
 
 struct pager {
 	struct strbuf text;
 	bool headings, wrap, typing;
 	VEC(struct pager_row) rows;
-	bool cut_up;	  /* `rows` is of this text, width and wrap */
-	size_t top, left; /* rows; columns */
+	bool cut_up;	  /* `rows` is up to date with text, width and wrap */
+	size_t top, left; /* first row and column on the screen */
 	struct strbuf search;
-	size_t found; /* row */
+	size_t found; /* row of the last match */
 	bool not_found;
 	unsigned screen_row, screen_column, height, width;
 };
@@ -74,7 +74,7 @@ void pager_set_text(struct pager *p, const char *text, size_t len)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Bytes of text[0 .. len-1] that fit a width, at least one character; *used: its columns. */
+/* Bytes of text[0 .. len-1] that fit a width, at least one character; *used: their columns. */
 static size_t bytes_that_fit(const char *text, size_t len, size_t width, size_t *used)
 {
 	struct character c;
@@ -139,7 +139,7 @@ static void cut_up(struct pager *p)
 	keep_in_sight(p);
 }
 
-/* After the rows became others: the row of the line that was at the top. */
+/* Makes the rows anew, and keeps the text at the top of the screen there. */
 static void cut_up_again(struct pager *p)
 {
 	uint32_t at = p->rows.len ? p->rows.data[MIN(p->top, p->rows.len - 1)].at : 0;
@@ -172,8 +172,8 @@ static bool row_has_word(const struct pager *p, const struct pager_row *r)
 	return find_word(p, p->text.buf + r->at, 0, r->len) < r->len;
 }
 
-/* Goes to the next row that has the word, in one direction and round the end: from the one that was
- * found before if that can be seen, else from the top of the screen. */
+/* Goes to the next row with a match, in one direction, and on from the other end of the text.  It
+ * starts at the last match if that is on the screen, else at the top of the screen. */
 static void search(struct pager *p, bool included, int direction)
 {
 	size_t nr = p->rows.len, at = p->found;

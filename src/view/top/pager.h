@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A text that people read on the screen: scrolled up and down and to the sides, lines broken or
- * not, searched.  The text may be another one each second (a process that is watched): the place
- * in it stays.  Text of a node may come as it is.
+ * A text on the screen that can be scrolled in both directions, wrapped and searched.  It may be
+ * replaced each second (a process that is watched): the position in it stays.  Text read from a
+ * node need not be escaped by the caller.
  */
 #ifndef EBEAM_VIEW_PAGER_H
 #define EBEAM_VIEW_PAGER_H
@@ -14,17 +14,17 @@
 #include "view/screen/screen.h"
 #include "view/screen/terminal.h"
 
-#define PAGER_MAX_TEXT (8u << 20) /* bytes; what is beyond is left out, and that is said */
+#define PAGER_MAX_TEXT (8u << 20) /* bytes; the rest is replaced by a note */
 
 enum pager_result {
-	PAGER_IGNORED, /* the key is not one of a text */
+	PAGER_IGNORED, /* the key means nothing here */
 	PAGER_HANDLED,
-	PAGER_CLOSE, /* the reader is done */
+	PAGER_CLOSE, /* the text is to be closed */
 };
 
 struct pager;
 
-/* headings: a line that does not begin with a space is one. */
+/* headings: lines that do not begin with a space are headings. */
 int pager_open(struct pager **out, bool headings);
 void pager_close(struct pager *p); /* NULL ok */
 /* Copies the text. */
@@ -38,7 +38,7 @@ enum pager_result pager_key(struct pager *p, const struct terminal_key *key);
 
 bool pager_is_typing(const struct pager *p);	   /* keys are text to search for */
 const char *pager_searched(const struct pager *p); /* "" = nothing */
-/* Adds "12-40 of 200 lines", as it was drawn last, and whether what was searched is there. */
+/* Adds "12-40 of 200 lines", as drawn last, and whether the search has found anything. */
 void pager_describe(const struct pager *p, struct strbuf *out);
 
 #endif

@@ -12,7 +12,7 @@
 #include "view/top/top_keys.h"
 
 #define WHEEL_ROWS	3
-#define MIN_NOTE_HEIGHT 4 /* rows are worth more than a note */
+#define MIN_NOTE_HEIGHT 4 /* with fewer rows there is no note */
 
 int panel_open(struct panel **out, const char *columns, const char *sort)
 {
@@ -115,7 +115,7 @@ static void reverse_order(struct panel *p)
 	free(sort);
 }
 
-/* By one of the columns shown, `by` places from the one it is now. */
+/* Sorts by the column shown `by` places to the right of the current one. */
 static void sort_by_neighbour(struct panel *p, int by)
 {
 	size_t nr = p->shown.len, at = by > 0 ? nr - 1 : 0;
@@ -127,7 +127,7 @@ static void sort_by_neighbour(struct panel *p, int by)
 		panel_set_sort(p, p->shown.data[(at + nr + (size_t)by) % nr].column->name);
 }
 
-/* By the first of "a,b" that the table has; once more for the reverse. */
+/* Sorts by the first of "a,b" that the table has; if it is the current one, reverses the order. */
 static bool sort_by_one_of(struct panel *p, const char *names)
 {
 	while (*names) {
@@ -147,7 +147,7 @@ static bool sort_by_one_of(struct panel *p, const char *names)
 
 void panel_columns(const struct panel *p, const struct panel_source *source, struct strbuf *out)
 {
-	/* The table may not have been seen; what was opened with says nothing to the reader. */
+	/* The panel may not have been drawn yet; resolving its columns changes nothing else. */
 	panel_resolve_columns((struct panel *)(uintptr_t)p, source);
 	for (size_t i = 0; i < p->shown.len; i++)
 		strbuf_addf(out, "%s%s", i ? "," : "", p->shown.data[i].column->name);
@@ -192,7 +192,7 @@ static void rub_out(struct panel *p)
 	p->filter.buf[len] = '\0';
 }
 
-/* PANEL_IGNORED: not for the line; arrows move while one types. */
+/* PANEL_IGNORED: the key is no input of the filter, such as an arrow, which moves the selection. */
 static enum panel_result filter_key(struct panel *p, const struct terminal_key *key)
 {
 	switch (top_action(TOP_IN_LINE, key)) {
@@ -250,7 +250,7 @@ static enum panel_result click(struct panel *p, const struct terminal_key *key,
 	return again ? PANEL_OPEN : PANEL_HANDLED;
 }
 
-/* Back to the first row, whatever it is. */
+/* Selects the first row, and none by its id. */
 static void go_home(struct panel *p, const struct panel_source *source)
 {
 	panel_select(p, source, 0);
@@ -304,7 +304,7 @@ static enum panel_result table_key(struct panel *p, const struct terminal_key *k
 	if (move(p, action, source))
 		return PANEL_HANDLED;
 	switch (action) {
-	case TOP_ACTION_OPEN: /* which chooses it */
+	case TOP_ACTION_OPEN: /* selects the row by its id */
 		if (!p->nr)
 			return PANEL_HANDLED;
 		panel_select(p, source, p->rank);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which columns of a panel are seen, how wide they are, and their cells.  If not all fit, texts
- * become narrower before a column is left out; a number is never cut, for half a number is a wrong
- * one.
+ * Which columns of a panel are drawn, their widths and cells.  If not all fit, texts are truncated
+ * before a column is left out; numbers are never truncated, as they would be wrong.
  */
 #include "view/top/panel_internal.h"
 
@@ -12,10 +11,10 @@
 #include "base/compiler.h"
 
 #define MAX_COLUMNS 64u
-#define MIN_TEXT    10u /* cells that a text keeps when there is no room */
-#define MIN_FIRST   12u /* the same of the first column, which says what a row is: "dirty cpu 12" */
+#define MIN_TEXT    10u /* least width of a truncated text */
+#define MIN_FIRST   12u /* the same of the first column, which names the row: "dirty cpu 12" */
 
-/* ---- which -------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------ */
 
 static void add_column(struct panel *p, const struct table_column *c)
 {
@@ -70,7 +69,7 @@ void panel_show_column(struct panel *p, const struct table_column *c, bool shown
 		p->shown.len--;
 		memmove(old, old + 1, (p->shown.len - at) * sizeof(*old));
 	} else if (shown && !old && p->shown.len < MAX_COLUMNS) {
-		/* Behind the last one that stands before it in the registry. */
+		/* Inserted behind the last column that is before it in the registry. */
 		while (at && p->shown.data[at - 1].column > c)
 			at--;
 		vec_push(&p->shown, column);
@@ -78,7 +77,7 @@ void panel_show_column(struct panel *p, const struct table_column *c, bool shown
 			(p->shown.len - 1 - at) * sizeof(column));
 		p->shown.data[at] = column;
 	}
-	p->filtered = false; /* by the cells that are shown */
+	p->filtered = false; /* the filter may be of cells that are shown */
 	p->first_column = 0;
 	panel_forget_widths(p);
 }
@@ -95,14 +94,14 @@ const struct table_column *panel_column_at(const struct panel *p, unsigned scree
 		const struct panel_column *c = &p->shown.data[i];
 		unsigned at = p->screen_column + c->at;
 
-		/* The gap behind it is its, too. */
+		/* The gap behind a column belongs to it. */
 		if (c->width && screen_column >= at && screen_column <= at + c->width)
 			return c->column;
 	}
 	return NULL;
 }
 
-/* ---- how wide ----------------------------------------------------------------------------- */
+/* ---- widths ------------------------------------------------------------------------------- */
 
 static void make_cell(struct strbuf *text, const struct panel_source *source,
 		      const struct table_column *c, uint32_t row)
@@ -119,8 +118,8 @@ static size_t last_rank(const struct panel *p)
 	return p->height > 1 ? MIN(p->top + panel_height(p), p->nr) : p->top;
 }
 
-/* Columns grow with what is seen in them and never become narrower by themselves: nothing jumps
- * from reading to reading. */
+/* Columns become as wide as the widest cell drawn so far, and never narrower by themselves, so that
+ * they do not move with each reading. */
 static void measure(struct panel *p, const struct panel_source *source)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -147,8 +146,8 @@ static unsigned least(const struct panel *p, const struct panel_column *c)
 	return MIN(c->natural, c == p->shown.data ? MIN_FIRST : MIN_TEXT);
 }
 
-/* Sets the least widths of those there is room for, from the left: the first column always, the one
- * that rows are sorted by before others.  What remains of the room. */
+/* Sets the least widths of the columns that fit, from the left: the first one always, and the one
+ * that rows are sorted by in preference to others.  Returns the width that remains. */
 static unsigned choose_columns(struct panel *p)
 {
 	struct panel_column *sorted = p->sort_by ? panel_shown(p, p->sort_by) : NULL;
@@ -156,7 +155,7 @@ static unsigned choose_columns(struct panel *p)
 	bool full = false;
 
 	if (sorted && sorted != p->shown.data && sorted <= p->shown.data + p->first_column)
-		sorted = NULL; /* out of sight at the left */
+		sorted = NULL; /* scrolled out at the left */
 	reserved = sorted && sorted != p->shown.data ? least(p, sorted) + 1 : 0;
 	for (size_t i = 0; i < p->shown.len; i++) {
 		struct panel_column *c = &p->shown.data[i];
@@ -178,7 +177,7 @@ static unsigned choose_columns(struct panel *p)
 	return p->width - MIN(p->width, used);
 }
 
-/* Gives what is left to texts that were made narrower, as evenly as it goes. */
+/* Divides the width that is left evenly among truncated texts. */
 static void share_room(struct panel *p, unsigned left)
 {
 	while (left) {
@@ -272,7 +271,7 @@ static enum screen_style style_of(const struct panel_source *source, uint32_t ro
 {
 	const void *at = (const char *)source->table.rows + (size_t)row * source->table.row_size;
 
-	/* What is not there does not catch the eye. */
+	/* Zero and unknown values are dimmed. */
 	if (text->len == 1 && (*text->buf == '-' || *text->buf == '0'))
 		return SCREEN_DIM;
 	return source->style ? source->style(at, source->table.ctx, c) : SCREEN_PLAIN;

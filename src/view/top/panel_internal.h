@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the parts of a panel share: panel.c (keys), panel_rows.c (which rows), panel_columns.c
- * (which columns, and the cells), panel_menu.c (the menu of columns).
+ * Shared by the files of a panel: panel.c (keys), panel_rows.c (filter, order, selection),
+ * panel_columns.c (columns, widths, cells), panel_menu.c (the menu of columns).
  */
 #ifndef EBEAM_VIEW_PANEL_INTERNAL_H
 #define EBEAM_VIEW_PANEL_INTERNAL_H
@@ -16,51 +16,51 @@ enum panel_mode { PANEL_IN_TABLE, PANEL_IN_FILTER, PANEL_IN_COLUMNS, PANEL_IN_SO
 
 struct panel_column {
 	const struct table_column *column;
-	unsigned natural;   /* cells: of the widest text that was seen */
-	unsigned at, width; /* as drawn last, at: from the left of the panel; width 0 = not drawn */
+	unsigned natural;   /* width of the widest text so far */
+	unsigned at, width; /* as drawn last, from the left of the panel; width 0 = not drawn */
 };
 
 struct panel {
 	enum panel_mode mode;
 
-	/* Columns.  names: as asked for, until the table is known. */
+	/* Columns.  names: those asked for, until the table is known. */
 	char *names;
 	const struct table_column *registry; /* of `shown` and `sort_by`; NULL = not known yet */
 	VEC(struct panel_column) shown;
-	unsigned first_column; /* of those behind the first, which always stays */
-	bool columns_cut;      /* not all of all columns is to be seen */
+	unsigned first_column; /* columns behind the first one that are scrolled out at the left */
+	bool columns_cut;      /* columns, or parts of their texts, do not fit the screen */
 
 	char *sort; /* "a", "-a", NULL */
 	const struct table_column *sort_by;
 	bool reverse;
 
 	struct strbuf filter;
-	bool filtered;		   /* `matching` is of this filter and reading */
-	VEC(uint32_t) matching;	   /* rows, if there is a filter */
-	struct strbuf filtered_by; /* what `matching` is of */
+	bool filtered;		   /* `matching` is up to date with filter and reading */
+	VEC(uint32_t) matching;	   /* rows that match, if there is a filter */
+	struct strbuf filtered_by; /* the filter that `matching` was made with */
 
 	/* Rows. */
 	uint64_t reading;
-	size_t nr_rows;		  /* of the table, as of the last call */
-	bool ordered;		  /* `window` is of this order, filter and reading */
-	struct row_window window; /* those from `top` on, and some around them */
-	size_t nr;		  /* rows that the filter leaves */
-	size_t top, rank;	  /* the first one on the screen, the selected one */
-	bool follows;		  /* the selected row is `id`, wherever it goes; else: rank */
+	size_t nr_rows;		  /* of the table, in the last call */
+	bool ordered;		  /* `window` is up to date with order, filter and reading */
+	struct row_window window; /* sorted rows: those on the screen, and some around them */
+	size_t nr;		  /* rows that match the filter */
+	size_t top, rank;	  /* rank of the first row on the screen, of the selected row */
+	bool follows;		  /* selected is the row `id`, wherever it goes; else `rank` */
 	uint64_t id;
-	uint32_t row; /* where it was last: index in the table */
+	uint32_t row; /* index in the table that the row `id` had last */
 
 	/* Menu. */
 	size_t menu_at, menu_top;
 
-	/* Where it was drawn. */
+	/* Where the panel was drawn. */
 	unsigned screen_row, screen_column, height, width;
 };
 
 /* panel_rows.c */
 struct row_order panel_order(const struct panel *p, const struct panel_source *source);
 unsigned panel_height(const struct panel *p); /* rows below the heading */
-/* Columns, filter, order and selection are those of this source. */
+/* Brings columns, filter, order and selection up to date with the source. */
 void panel_follow(struct panel *p, const struct panel_source *source);
 /* Index of the row at a rank that the window holds. */
 uint32_t panel_row_at(const struct panel *p, size_t rank);
@@ -72,7 +72,7 @@ void panel_resolve_columns(struct panel *p, const struct panel_source *source);
 void panel_draw_table(struct panel *p, struct screen *s, const struct panel_source *source);
 void panel_show_column(struct panel *p, const struct table_column *c, bool shown);
 struct panel_column *panel_shown(struct panel *p, const struct table_column *c); /* NULL = not */
-/* The one that is drawn at a column of the screen; NULL = none. */
+/* The table's column that is drawn at a column of the screen; NULL = none. */
 const struct table_column *panel_column_at(const struct panel *p, unsigned screen_column);
 void panel_forget_widths(struct panel *p);
 

@@ -25,7 +25,7 @@ void panel_open_menu(struct panel *p, enum panel_mode mode, const struct panel_s
 	p->menu_top = 0;
 }
 
-/* Rows below its title. */
+/* Rows of the menu below its title. */
 static size_t menu_height(const struct panel *p)
 {
 	return MIN(p->height > 1 ? p->height - 1 : 1, nr_columns(p));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which rows of a panel are seen: filter, order, and the selected one from reading to reading. */
+/* The rows of a panel: filter, order, and the selected row, which is kept from reading to
+ * reading. */
 #include "view/top/panel_internal.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "base/compiler.h"
 #include "view/screen/characters.h"
 
-/* Rows around those on the screen that are put in order with them, for the next keys. */
+/* Rows before and behind those on the screen that are sorted with them, for the next keys. */
 #define AROUND 200u
 
 unsigned panel_height(const struct panel *p)
@@ -61,7 +62,7 @@ static bool cells_match(const struct panel *p, const struct panel_source *source
 	return false;
 }
 
-/* What was typed goes on from what `matching` is of: only those can match. */
+/* Was text added to the filter of `matching`?  Then only rows in it can match. */
 static bool filter_goes_on(const struct panel *p)
 {
 	return p->filtered && p->filtered_by.len && p->filter.len >= p->filtered_by.len &&
@@ -129,7 +130,8 @@ static bool counts(const struct panel *p, uint32_t row)
 	return low < p->matching.len && p->matching.data[low] == row;
 }
 
-/* Where the row of p->id is now; the ranks of the window are known without a search. */
+/* Finds the rank of the row p->id; rows in the window are searched first, as their ranks are
+ * known. */
 static bool find_selected(struct panel *p, const struct panel_source *source)
 {
 	const struct row_order o = panel_order(p, source);
@@ -155,7 +157,7 @@ static bool find_selected(struct panel *p, const struct panel_source *source)
 	return true;
 }
 
-/* Ranks that are to be seen have their rows. */
+/* Makes sure that the window has all rows on the screen. */
 static void need_window(struct panel *p, const struct panel_source *source)
 {
 	size_t end = MIN(p->top + panel_height(p), p->nr), first;
@@ -168,7 +170,8 @@ static void need_window(struct panel *p, const struct panel_source *source)
 	p->ordered = true;
 }
 
-/* The selected row is on the screen, and the screen is full if there are rows for it. */
+/* Scrolls so that the selected row is on the screen, and the screen is full if there are enough
+ * rows. */
 static void keep_in_sight(struct panel *p)
 {
 	size_t height = panel_height(p);

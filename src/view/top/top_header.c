@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See top_header.h.  Above are figures, one a field; below them the schedulers. */
+/* See top_header.h.  Fields with one figure each, and below them the schedulers. */
 #include "view/top/top_header.h"
 
 #include <math.h>
@@ -16,26 +16,26 @@
 #define FIELD_GAP	  2u
 #define MAX_FIELD_COLUMNS 4u
 #define LABEL_WIDTH	  11u
-#define MIN_PICTURE	  3u /* a bar or sparkline that is narrower is none */
+#define MIN_PICTURE	  3u /* narrower bars and sparklines are left out */
 
 /* ---- fields ------------------------------------------------------------------------------- */
 
 enum field_kind {
-	FIELD_WORK,   /* which: enum top_queue */
-	FIELD_MEMORY, /* enum top_memory_kind */
-	FIELD_LIMIT,  /* enum top_limit_kind */
-	FIELD_RATE,   /* enum top_rate_kind; of bytes: */
-	FIELD_BYTES_RATE,
+	FIELD_WORK,	  /* field.which is an enum top_queue */
+	FIELD_MEMORY,	  /* enum top_memory_kind */
+	FIELD_LIMIT,	  /* enum top_limit_kind */
+	FIELD_RATE,	  /* enum top_rate_kind */
+	FIELD_BYTES_RATE, /* likewise, in bytes */
 	FIELD_QUEUE,
 	FIELD_OS,
 };
 
-/* In the order in which they stand, column by column. */
+/* In the order of the screen, column by column. */
 static const struct field {
 	const char *label;
 	enum field_kind kind;
 	unsigned int which;
-	unsigned int rank; /* 0 is the last to go if there is no room */
+	unsigned int rank; /* if there is no room, 0 is left out last */
 } fields[] = {
 	{"CPU", FIELD_WORK, TOP_QUEUE_NORMAL, 0},
 	{"Dirty CPU", FIELD_WORK, TOP_QUEUE_DIRTY_CPU, 14},
@@ -72,7 +72,7 @@ static void add_unknown(struct strbuf *out)
 	strbuf_addch(out, '-');
 }
 
-/* The value at the right; columns that remain between it and the label. */
+/* Draws the label at the left and the value at the right; returns the columns between them. */
 static unsigned draw_value(const struct place *at, const char *label, const char *value,
 			   enum screen_style style)
 {
@@ -201,7 +201,7 @@ static void draw_rate(const struct place *at, const char *label, const struct to
 	strbuf_free(&value);
 }
 
-/* All, and what of it is dirty. */
+/* Draws the length of all run queues, and that of the dirty ones. */
 static void draw_queue(const struct place *at, const char *label, const struct top_frame *f)
 {
 	static const char *const dirty[NR_TOP_QUEUES] = {
@@ -296,14 +296,14 @@ static void draw_fields(struct screen *s, unsigned row, unsigned height, unsigne
 /* ---- schedulers --------------------------------------------------------------------------- */
 
 #define SCHEDULER_WIDTH 18u
-#define MAX_BAR_ROWS	8u /* beyond, a column of one character each */
+#define MAX_BAR_ROWS	8u /* with more, each scheduler is one character */
 #define MAX_STRIP_ROWS	2u
 
 /* How the schedulers are shown. */
 struct scheduler_rows {
-	unsigned bars;	 /* rows of normal ones with a bar each */
-	unsigned strips; /* rows of normal ones with a character each */
-	unsigned dirty;	 /* a row for the dirty ones */
+	unsigned bars;	 /* rows of normal schedulers with a bar each */
+	unsigned strips; /* rows of normal schedulers with a character each */
+	unsigned dirty;	 /* 1: a row for the dirty schedulers */
 };
 
 static unsigned count(const struct top_frame *f, enum thread_type type)
@@ -376,8 +376,8 @@ static void draw_bars(struct screen *s, unsigned row, unsigned rows, unsigned wi
 	}
 }
 
-/* One column for each scheduler of a type, or for as many neighbours as have to share it: the
- * busiest of them.  Returns the columns of the first row. */
+/* Draws a character for each scheduler of a type; if there is no room, for several neighbours, by
+ * the busiest of them.  Returns the columns of the first row. */
 static unsigned draw_strip(struct screen *s, unsigned row, unsigned rows, unsigned column,
 			   unsigned width, const struct top_frame *f, enum thread_type type)
 {
@@ -392,7 +392,7 @@ static unsigned draw_strip(struct screen *s, unsigned row, unsigned rows, unsign
 
 		if (f->schedulers[i].type != type)
 			continue;
-		values[at / each] = fmaxf(values[at / each], work); /* NAN gives way */
+		values[at / each] = fmaxf(values[at / each], work); /* fmaxf() ignores NAN */
 		at++;
 	}
 	for (unsigned r = 0; r < rows && r * width < cells; r++) {
@@ -457,9 +457,10 @@ static void draw_schedulers(struct screen *s, unsigned row, const struct schedul
 	draw_legend(s, row, column, width);
 }
 
-/* ---- what is held -------------------------------------------------------------------------- */
+/* ---- schedulers that are held -------------------------------------------------------------- */
 
-/* "No change of process: 2/2 schedulers >= 3.00 s, 1/1 dirty CPU >= 2.00 s" */
+/* Adds "No change of process: 2/2 schedulers >= 3.00 s, 1/1 dirty CPU >= 2.00 s"; false = none is
+ * held. */
 static bool describe_held(const struct top_frame *f, struct strbuf *out)
 {
 	static const char *const names[NR_TOP_QUEUES] = {
@@ -513,7 +514,7 @@ static unsigned divide(const struct top_frame *f, unsigned room, unsigned width,
 	unsigned wanted = divide_up(ARRAY_SIZE(fields), field_columns(width));
 	unsigned left = room > wanted ? room - wanted : 0;
 
-	/* A third is theirs, and what the fields leave. */
+	/* Schedulers get a third of the room, or all that fields leave if that is more. */
 	*r = plan(f, MAX(left, room / 3), width);
 	return MIN(wanted, room - (r->bars + r->strips + r->dirty));
 }

@@ -197,7 +197,7 @@ static void add_char(struct strbuf *out, uint32_t c)
 		utf8_add(out, c);
 }
 
-/* With the same mark before and behind each. */
+/* Adds the name of a key, between two marks such as "`". */
 static void add_key(struct strbuf *out, const struct top_key *k, const char *mark)
 {
 	static const char *const names[] = {
@@ -261,7 +261,7 @@ void top_keys_text(struct strbuf *out)
 	strbuf_free(&keys);
 }
 
-/* Moving about is shown once, and menus and lines say on the screen what they take. */
+/* The manual has keys that move only once, and none of menus and lines: the screen shows those. */
 static bool is_for_the_manual(const struct top_binding *b)
 {
 	bool moves = b->action >= TOP_ACTION_UP && b->action <= TOP_ACTION_RIGHT;

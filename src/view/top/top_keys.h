@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The keys of `top`: one table, from which the keys do what they do, and from which the help on the
- * screen, the line at the bottom and the table of the manual are made.
+ * The keys of `top`: one table, which maps keys to actions, and of which the help on the screen,
+ * the line at the bottom and the table of the manual are made.
  *
- * A key means something in a context: in a table, in a text, ...; what means the same in all of
- * them is everywhere.
+ * The meaning of a key depends on the context (a table, a text, ...), unless it is bound in
+ * TOP_EVERYWHERE.
  */
 #ifndef EBEAM_VIEW_TOP_KEYS_H
 #define EBEAM_VIEW_TOP_KEYS_H
@@ -28,7 +28,7 @@ enum top_context {
 
 enum top_action {
 	TOP_ACTION_NONE,
-	/* Everywhere: the command's. */
+	/* Everywhere; handled by the command. */
 	TOP_ACTION_QUIT,
 	TOP_ACTION_HELP,
 	TOP_ACTION_PANEL, /* the digit says which: key->c - '1' */
@@ -84,26 +84,26 @@ struct top_key {
 struct top_binding {
 	enum top_context context;
 	enum top_action action;
-	struct top_key keys[TOP_MAX_KEYS]; /* the ones to show first; c == 0 of a character ends */
-	const char *what;		   /* for people */
-	const char *footer;		   /* in the line at the bottom, a word; NULL = not there */
-	const char *as;	     /* tools in which it is the same, "htop, observer_cli"; NULL */
-	const char *columns; /* of TOP_ACTION_SORT_BY: the first of them that a table has */
+	struct top_key keys[TOP_MAX_KEYS]; /* the one to show first; ends with a character 0 */
+	const char *what;		   /* help text */
+	const char *footer;		   /* a word for the line at the bottom; NULL = not in it */
+	const char *as;	     /* tools with the same key, "htop, observer_cli"; NULL = none */
+	const char *columns; /* of TOP_ACTION_SORT_BY: sorts by the first that the table has */
 };
 
 /* Ends with action TOP_ACTION_NONE. */
 extern const struct top_binding top_bindings[];
 
-/* What a key does in a context, or else everywhere; in a line that is typed, those keys only that
- * no text has. */
+/* The action of a key in a context, or else in TOP_EVERYWHERE; but while a line is typed,
+ * characters are text and have no action there. */
 enum top_action top_action(enum top_context context, const struct terminal_key *key);
-/* The columns of the key that sorts, or NULL. */
+/* The `columns` of a key of TOP_ACTION_SORT_BY; NULL = it is none. */
 const char *top_key_columns(const struct terminal_key *key);
 
 /* Adds "q, F10, Ctrl-C". */
 void top_binding_keys(struct strbuf *out, const struct top_binding *b);
 void top_binding_first_key(struct strbuf *out, const struct top_binding *b);
-/* All of them as text with headings, and as a table in Markdown. */
+/* Add all bindings, as text with headings, and as a table in Markdown. */
 void top_keys_text(struct strbuf *out);
 void top_keys_markdown(struct strbuf *out);
 

@@ -14,9 +14,9 @@
 
 #define MIN_ROWS     3u
 #define MIN_COLUMNS  12u
-#define OVERLAY_ROOM 8u /* of so many rows, one is the header's while something is open */
+#define OVERLAY_ROOM 8u /* while something is open, the header gets one of so many rows */
 
-/* Rows of the parts, from the top; a part of no rows is not there. */
+/* Rows of the parts, from the top; a part without rows is not drawn. */
 struct layout {
 	unsigned columns;
 	bool title, tabs, footer;
@@ -71,8 +71,8 @@ static const char *basic_state(const struct top_view *v, enum screen_style *styl
 	return v->paused ? "PAUSED" : NULL;
 }
 
-/* What stands at the right, the important things last: what does not fit is left out from the
- * front. */
+/* Draws the right part of the first line.  The least important words come first, and are left out
+ * first if there is no room. */
 static void draw_own(struct screen *s, const struct top_view *v, unsigned left, unsigned width)
 {
 	const struct top_frame *f = v->frame;
@@ -115,7 +115,7 @@ static void draw_title(struct screen *s, const struct top_view *v, unsigned widt
 	char uptime[40];
 
 	screen_fill(s, 0, 0, width, SCREEN_TITLE, ' ');
-	if (state) { /* first of all */
+	if (state) { /* the state of the node comes first */
 		at += screen_textf(s, 0, at, width - at, style, " %s ", state);
 		at++;
 	}
@@ -212,8 +212,8 @@ static unsigned draw_tabs(struct screen *s, const struct top_view *v, unsigned r
 	return MIN(at, width);
 }
 
-/* Names, or the title of what was opened; and `where` in the rows one is.  False: there is no room
- * for that. */
+/* Draws the names of the panels, or the title of what was opened; and `where`, the position in the
+ * rows.  False: there was no room for `where`. */
 static bool draw_tab_line(struct screen *s, const struct top_view *v, unsigned row, unsigned width,
 			  const struct strbuf *where)
 {
@@ -267,8 +267,8 @@ static enum top_context context_of(const struct top_view *v)
 	return v->panel && panel_in_menu(v->panel) ? TOP_IN_MENU : TOP_IN_TABLE;
 }
 
-/* The keys for this context and those for everywhere, one after the other: either drawn, or looked
- * through for the one at a column.  `from`: the first column. */
+/* Goes through the keys of the context and of TOP_EVERYWHERE, as shown from column `from` on: draws
+ * them if s is given, and returns the one at the column `wanted`. */
 static const struct top_binding *walk_keys(struct screen *s, const struct top_view *v, unsigned row,
 					   unsigned from, unsigned width, unsigned wanted)
 {
@@ -303,7 +303,7 @@ static const struct top_binding *walk_keys(struct screen *s, const struct top_vi
 	return found;
 }
 
-/* What is typed; returns the columns it takes. */
+/* Draws the text that is typed; returns the columns that it takes. */
 static unsigned draw_typed(struct screen *s, const struct top_view *v, unsigned row, unsigned width)
 {
 	const char *label = v->pager ? "Search: " : "Filter: ";
@@ -311,7 +311,7 @@ static unsigned draw_typed(struct screen *s, const struct top_view *v, unsigned 
 	size_t len = strlen(text), room;
 	unsigned at = screen_text(s, row, 0, width, SCREEN_KEY, label, strlen(label));
 
-	/* The end is where one types. */
+	/* Of a long text the end is shown, where the cursor is. */
 	room = width > at + 1 ? width - at - 1 : 0;
 	while (len && screen_text_width(text, len) > room) {
 		text++;
@@ -326,7 +326,7 @@ static unsigned draw_typed(struct screen *s, const struct top_view *v, unsigned 
 	return at + 1;
 }
 
-/* `where`: what found no place in the line of tabs, "" = nothing. */
+/* `where`: the position, if the line of tabs had no room for it; else "". */
 static void draw_footer(struct screen *s, const struct top_view *v, unsigned row, unsigned width,
 			const struct strbuf *where)
 {
@@ -400,7 +400,7 @@ void top_screen_draw(struct screen *s, const struct top_view *v)
 		draw_title(s, v, l.columns);
 	top_header_draw(s, l.title, l.header, l.columns, v->frame);
 	draw_body(s, v, &l);
-	describe(v, &where); /* for which the body has been drawn */
+	describe(v, &where); /* only known after the body was drawn */
 	if (l.tabs && draw_tab_line(s, v, l.body - 1, l.columns, &where))
 		strbuf_reset(&where);
 	if (l.footer)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A whole screen of `top`: the node and ebeam in one line, figures and schedulers (top_header.h),
- * the names of the panels, a panel or what was opened above it, and a line of keys, of what is
- * typed or of a message.
+ * The screen of `top`, from the top: a line about the node and ebeam, figures and schedulers
+ * (top_header.h), the names of the panels, a panel or what was opened on top of it, and a line with
+ * keys, with what is typed, or with a message.
  *
- * What there is no room for is left out, from the bottom of a ranking: a screen of 40 x 10 still
- * has the load, memory and rows.  Only below 12 x 3 it says that the terminal is too small.
+ * If there is no room, the least important parts are left out: a screen of 40 x 10 still has the
+ * load, memory and rows.  Only below 12 x 3 it says that the terminal is too small.
  */
 #ifndef EBEAM_VIEW_TOP_SCREEN_H
 #define EBEAM_VIEW_TOP_SCREEN_H
@@ -25,7 +25,7 @@ struct top_view {
 	unsigned shown;
 	struct panel *panel;
 	const struct panel_source *source;
-	/* What was opened above the panel, NULL = nothing; the pager is above the tree. */
+	/* What was opened on top of the panel, NULL = nothing; the pager hides the tree. */
 	struct pager *pager;
 	struct tree *tree;
 	const char *overlay_title; /* NULL = none */
@@ -37,10 +37,10 @@ struct top_view {
 /* Clears the screen first. */
 void top_screen_draw(struct screen *s, const struct top_view *v);
 
-/* For clicks, with what was drawn last.  Index of the panel whose name stands there, -1 = none. */
+/* For clicks on what was drawn last.  Index of the panel whose name is there, -1 = none. */
 int top_screen_tab_at(const struct screen *s, const struct top_view *v, unsigned row,
 		      unsigned column);
-/* The key that the line at the bottom names there; false = none. */
+/* The key that the line at the bottom shows there; false = none. */
 bool top_screen_key_at(const struct screen *s, const struct top_view *v, unsigned row,
 		       unsigned column, struct terminal_key *key);
 

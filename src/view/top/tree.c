@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See tree.h.  A call that is the only one below its caller stands below it without being moved to
- * the right: Erlang stacks are deep, and only where they part there is something to see.
+ * See tree.h.  A node that is the only child of its parent is not indented further: Erlang stacks
+ * are deep, and only branches matter.
  */
 #include "view/top/tree.h"
 
@@ -17,11 +17,11 @@
 #include "view/top/top_keys.h"
 
 #define WHEEL_ROWS    3
-#define HEAVY_PERCENT 10u	 /* of all: unfolded from the start */
-#define MAX_CHOSEN    (1u << 20) /* nodes that were folded or unfolded by hand */
+#define HEAVY_PERCENT 10u	 /* of all samples: such nodes are unfolded at first */
+#define MAX_CHOSEN    (1u << 20) /* nodes that the user has folded or unfolded */
 #define FIGURES	      16u	 /* columns of "TOTAL  SELF" */
 
-/* What was done to a node by hand, by its path. */
+/* A node, by its path, that the user has folded or unfolded. */
 struct chosen {
 	uint64_t path;
 	bool unfolded;
@@ -36,12 +36,12 @@ struct tree_row {
 struct tree {
 	const struct snapshot *snapshot;
 	struct calltree *calls; /* NULL = no snapshot yet */
-	uint64_t *paths;	/* of each node, never 0 */
+	uint64_t *paths;	/* hash of the path of each node, never 0 */
 	struct keytab chosen;
-	VEC(struct tree_row) rows; /* those not below a folded one, in the order of the screen */
-	bool listed;		   /* `rows` is of this snapshot and choice */
-	size_t top, at;
-	uint64_t selected; /* path, 0 = the first one */
+	VEC(struct tree_row) rows; /* nodes not below a folded one, in the order of the screen */
+	bool listed;		   /* `rows` is up to date with snapshot and `chosen` */
+	size_t top, at;		   /* first row on the screen, selected row */
+	uint64_t selected;	   /* path; 0 = the first node */
 	unsigned screen_row, height, width;
 };
 
@@ -86,7 +86,7 @@ void tree_set(struct tree *t, const struct snapshot *s)
 	for (uint32_t i = 0; i < t->calls->nr_nodes; i++) {
 		const struct calltree_node *n = &t->calls->nodes[i];
 
-		/* Parents come first. */
+		/* Parents are before their children in nodes[]. */
 		t->paths[i] = n->parent == SNAPSHOT_NONE
 				      ? 1
 				      : path_below(t->paths[n->parent], &s->frames[n->frame]);
@@ -94,7 +94,7 @@ void tree_set(struct tree *t, const struct snapshot *s)
 	t->listed = false;
 }
 
-/* ---- which nodes -------------------------------------------------------------------------- */
+/* ---- nodes -------------------------------------------------------------------------------- */
 
 static const struct calltree_node *node_at(const struct tree *t, uint32_t node)
 {
@@ -142,7 +142,7 @@ static int heaviest_first(const void *pa, const void *pb, void *arg)
 	return a < b ? -1 : a > b; /* by name */
 }
 
-/* Nodes whose rows are still to be made, the next one last. */
+/* A stack of nodes whose rows are still to be made. */
 struct waiting {
 	uint32_t node;
 	uint16_t indent;
@@ -326,7 +326,7 @@ static void fold(struct tree *t)
 	}
 }
 
-/* All below, or if all of it is unfolded, nothing below. */
+/* Unfolds the selected node and all below; folds them if all are unfolded already. */
 static void unfold_all(struct tree *t)
 {
 	uint32_t node = t->rows.data[t->at].node, end = node + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tree of calls of a snapshot on the screen: callers above callees, the heaviest first, what
- * is heavy unfolded.  It may be another snapshot each second: what was folded, unfolded and
- * selected is known by its path of names and stays.
+ * The call tree of a snapshot on the screen: callers above callees, the heaviest first; heavy nodes
+ * are unfolded.  The snapshot may be replaced each second: nodes stay folded, unfolded or selected,
+ * as they are identified by the names on their path from the root.
  */
 #ifndef EBEAM_VIEW_TREE_H
 #define EBEAM_VIEW_TREE_H
@@ -15,9 +15,9 @@
 #include "view/screen/terminal.h"
 
 enum tree_result {
-	TREE_IGNORED, /* the key is not one of a tree */
+	TREE_IGNORED, /* the key means nothing here */
 	TREE_HANDLED,
-	TREE_CLOSE, /* the reader is done */
+	TREE_CLOSE, /* the tree is to be closed */
 };
 
 struct tree;
@@ -32,7 +32,7 @@ void tree_draw(struct tree *t, struct screen *s, unsigned row, unsigned column, 
 	       unsigned width);
 /* After tree_draw(). */
 enum tree_result tree_key(struct tree *t, const struct terminal_key *key);
-/* Adds "12-40 of 200 (1,234 samples)", as it was drawn last. */
+/* Adds "12-40 of 200 (1,234 samples)", as drawn last. */
 void tree_describe(const struct tree *t, struct strbuf *out);
 
 #endif
