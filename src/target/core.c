@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Headers and notes of a core file; see core.h.  The ELF structs are read by hand: libelf refuses
- * files that are cut, and those are the ones that people have.
+ * truncated files, and many cores of crashed nodes are truncated.
  */
 #include "target/core.h"
 
@@ -24,12 +24,11 @@
 
 /* vm.max_map_count is 65,530 by default and rarely more than a million. */
 #define MAX_SEGMENTS (1u << 21)
-/* Of all notes: about 4 KiB a thread, of which a node has tens to a few thousand, and 100 bytes a
- * mapped file.  They stand in one place; headers that lead there again and again are not followed.
- */
+/* Limit for all notes together: about 4 KiB for each of up to a few thousand threads, 100 bytes for
+ * each mapped file.  A damaged file could have many headers of the same notes. */
 #define NOTES_MAX_SIZE ((size_t)256 << 20)
 #define MAX_FILES      65536u
-/* Mappings of one file stand together: a name is looked for among the last ones only. */
+/* NT_FILE lists the mappings of one file together: only the last names are searched. */
 #define NAMES_BACK 64u
 
 /* ---- reading the file ------------------------------------------------------------------------ */
@@ -54,7 +53,7 @@ ssize_t core_file_read_at(const struct core_file *c, uint64_t offset, void *buf,
 	return (ssize_t)done;
 }
 
-/* What is compressed, by its first bytes: systemd-coredump keeps cores so. */
+/* What to do with a compressed core, as of systemd-coredump; by its first bytes. */
 static const char *unpack_advice(const unsigned char *head)
 {
 	static const struct {
@@ -117,7 +116,7 @@ static int read_header(const struct core_file *c, Elf64_Ehdr *ehdr, struct error
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Bytes of [offset, offset + size) that the file has. */
+/* How many bytes of [offset, offset + size) are in the file. */
 static uint64_t have(const struct core_file *c, uint64_t offset, uint64_t size)
 {
 	return offset >= c->file_size ? 0 : MIN(size, c->file_size - offset);
@@ -230,7 +229,7 @@ static void read_auxv(struct core_file *c, const char *desc, size_t size)
 			c->facts.entry = bytes_u64(desc, at + 8);
 }
 
-/* One per thread, that which ended the process first. */
+/* NT_PRSTATUS: one note per thread; the thread that ended the process comes first. */
 static void read_prstatus(struct core_file *c, const char *desc, size_t size)
 {
 	struct elf_prstatus status;
@@ -300,9 +299,9 @@ static void read_notes(struct core_file *c, const Elf64_Phdr *p)
 	free(notes);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-/* More than 65,534 headers: the number stands in the first section header (binfmt_elf.c). */
+/* Program headers; a number above 65,534 is in the first section header (binfmt_elf.c). */
 static uint64_t count_headers(const struct core_file *c, const Elf64_Ehdr *ehdr)
 {
 	Elf64_Shdr shdr;
@@ -368,8 +367,8 @@ void core_file_sort_mappings(struct core_file *c)
 	c->mappings.len = kept;
 }
 
-/* The file that the entry point lies in; without one the lowest mapping, where the kernel puts
- * executables. */
+/* Names the executable: the mapped file that holds the entry point.  If the core has no entry
+ * point, the file of the lowest mapping, because the kernel maps executables there. */
 static void name_program(struct core_file *c)
 {
 	const struct core_mapping *m = core_mapping_at(c, c->facts.entry);

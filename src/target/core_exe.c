@@ -23,19 +23,19 @@
 
 #define MAX_HEADERS    64 /* program headers of one file: 10 to 15 are usual */
 #define NOTES_MAX_SIZE 4096
-#define PLACES_MAX     256 /* files that one pattern may name */
+#define PLACES_MAX     256 /* limit of files that match one pattern */
 
-/* What the core tells of an ELF file that was mapped. */
+/* Facts in the core about a mapped ELF file. */
 struct identity {
-	raddr base; /* of its first page */
+	raddr base; /* address of the first page of the file */
 	Elf64_Ehdr ehdr;
 	Elf64_Phdr headers[MAX_HEADERS];
-	char build_id[2 * ELF_BUILD_ID_MAX + 1]; /* "" = none */
+	char build_id[2 * ELF_BUILD_ID_MAX + 1]; /* "" = the file has none */
 };
 
-/* ---- what the core tells --------------------------------------------------------------------- */
+/* ---- ELF headers in the core ----------------------------------------------------------------- */
 
-/* Address in the process of a virtual address of the file. */
+/* Converts a virtual address of the file to an address in the process. */
 static raddr address_of(const struct identity *id, uint64_t addr)
 {
 	for (unsigned int i = 0; i < id->ehdr.e_phnum; i++) {
@@ -88,10 +88,10 @@ static bool identity_of_file(const struct core_file *c, uint32_t file, struct id
 	return false;
 }
 
-/* ---- is it the same? ------------------------------------------------------------------------- */
+/* ---- comparing builds ------------------------------------------------------------------------ */
 
-/* Without a build id: the entry point and the program headers, with the sizes of all segments to
- * the byte.  Stripping does not change them, compiling anything else does. */
+/* For files without build id: compares entry point and program headers, which have the exact sizes
+ * of all segments.  Stripping does not change them; compiling other source does. */
 static bool same_headers(const struct identity *id, const struct elf_file *elf)
 {
 	size_t size = id->ehdr.e_phnum * sizeof(Elf64_Phdr);
@@ -115,7 +115,7 @@ static bool is_same(const struct identity *id, const struct elf_file *elf)
 	return same_headers(id, elf);
 }
 
-/* Files with nothing but debug symbols have the build id too, and claim sections that they lack. */
+/* False for a file of debug symbols only, which has the same build id but no bytes of code. */
 static bool has_contents(const struct elf_file *elf)
 {
 	const struct elf_section *text = elf_file_section(elf, ".text");
@@ -145,7 +145,7 @@ static struct elf_file *open_elf(const char *path, struct error *err)
 	return elf;
 }
 
-/* Opens the file if it is proven to be that of the core. */
+/* Opens the file if it is of the same build as the one in the core; else NULL. */
 static struct elf_file *open_same(const char *path, const struct identity *id)
 {
 	struct elf_file *elf = open_elf(path, NULL);
@@ -176,7 +176,7 @@ struct elf_file *core_file_open_mapped(struct core_file *c, uint32_t file)
 
 /* ---- the executable -------------------------------------------------------------------------- */
 
-/* Tells all that no notes had: where the parts of the executable were mapped. */
+/* For a core without notes: derives the executable's mappings from its program headers. */
 static void map_exe(struct core_file *c, const struct identity *id, const char *path)
 {
 	struct core_mapped_file file = {.path = xstrdup(path), .tried = true};
@@ -201,7 +201,7 @@ static void map_exe(struct core_file *c, const struct identity *id, const char *
 	snprintf(c->program, sizeof(c->program), "%s", path);
 }
 
-/* Without notes: the segment that begins with this very file. */
+/* For a core without notes: finds the segment that begins with the headers of `elf`. */
 static bool search_exe(struct core_file *c, const struct elf_file *elf, struct identity *id)
 {
 	for (size_t i = 0; i < c->segments.len; i++)
@@ -226,7 +226,7 @@ static int refuse_build(const struct core_file *c, const struct identity *id,
 			 or_none(id->build_id));
 }
 
-/* Another file than the executable, which is a dynamic loader that was started with this one. */
+/* The core's executable may be a dynamic loader that ran `elf`: finds the mapping of `elf`. */
 static void find_loaded(struct core_file *c, struct identity *id, const struct elf_file *elf)
 {
 	struct identity other;
@@ -241,7 +241,7 @@ static void find_loaded(struct core_file *c, struct identity *id, const struct e
 	}
 }
 
-/* The one that the user names. */
+/* Takes the executable that the user named with --exe. */
 static int take_exe(struct core_file *c, const char *path, struct error *err)
 {
 	struct elf_file *elf = open_elf(path, err);
@@ -291,7 +291,7 @@ static struct elf_file *try_places(const struct identity *id, const char *patter
 	return elf;
 }
 
-/* Where Fedora and others put links to executables by their build id. */
+/* Fedora and others install links from build ids to executables in these folders. */
 static struct elf_file *try_build_id(const struct identity *id)
 {
 	static const char *const roots[] = {"/usr/lib/.build-id", "/usr/lib/debug/.build-id"};
@@ -374,13 +374,13 @@ static void add_map(struct core_file *c, struct proc_map *map, const struct core
 	map->path = xstrdup(m ? c->files.data[m->file].path : "");
 	if (m) {
 		map->offset = m->offset + (map->start - m->start);
-		map->inode = m->file + 1; /* tells files apart; 0 is no file */
+		map->inode = m->file + 1; /* a number of its own for each file; 0 = no file */
 		map->deleted = c->files.data[m->file].deleted;
 	}
 }
 
-/* Parts of files that the core does not even list (gcore leaves them out): constants and code, as
- * the file says. */
+/* A part of a mapped file for which the core has no segment (gcore leaves out read-only data and
+ * code): its permissions come from the program headers of the file. */
 static void add_gap(struct core_file *c, const struct core_mapping *m, raddr start, raddr end,
 		    struct proc_map *map)
 {
@@ -395,7 +395,7 @@ void core_file_maps(struct core_file *c, struct proc_maps *out)
 {
 	VEC(struct proc_map) maps = {0};
 	size_t s = 0, m = 0;
-	raddr at = 0; /* everything below is done */
+	raddr at = 0; /* all addresses below are done */
 
 	while (s < c->segments.len || m < c->mappings.len) {
 		const struct core_segment *seg = s < c->segments.len ? &c->segments.data[s] : NULL;

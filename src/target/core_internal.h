@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Between core.c (headers, notes), core_exe.c (files that were mapped) and mem_core.c (reading). */
+/* Shared by core.c (headers, notes), core_exe.c (mapped files) and mem_core.c (reading memory). */
 #ifndef EBEAM_TARGET_CORE_INTERNAL_H
 #define EBEAM_TARGET_CORE_INTERNAL_H
 
@@ -10,16 +10,16 @@
 
 #define CORE_PAGE_SIZE 4096u
 
-/* Memory that the core describes; sorted by start, none overlaps another. */
+/* A PT_LOAD segment of the core; sorted by start, none overlaps another. */
 struct core_segment {
 	raddr start, end;
 	uint64_t offset;    /* in the core file */
-	uint64_t size;	    /* bytes that should be there; the rest was left out */
-	uint64_t have_size; /* of those, what is there */
+	uint64_t size;	    /* bytes of contents by the header; the rest was not dumped */
+	uint64_t have_size; /* bytes of `size` that the file has; fewer if it is truncated */
 	bool r, w, x;
 };
 
-/* Part of a file that was mapped (NT_FILE); sorted by start, none overlaps another. */
+/* An entry of NT_FILE, a mapped part of a file; sorted by start, none overlaps another. */
 struct core_mapping {
 	raddr start, end;
 	uint64_t offset; /* in the file, bytes */
@@ -28,8 +28,8 @@ struct core_mapping {
 
 struct core_mapped_file {
 	char *path;   /* as the process saw it, without " (deleted)" */
-	bool tried;   /* to open elf */
-	bool deleted; /* when the core was made */
+	bool tried;   /* elf was opened, or that failed */
+	bool deleted; /* the file was deleted when the core was made */
 	struct elf_file *elf;
 };
 
@@ -48,20 +48,20 @@ struct core_file {
 };
 
 struct elf_prstatus;
-/* A thread by its note, whose registers are the processor's. */
+/* A thread from its NT_PRSTATUS note, whose registers depend on the processor. */
 struct core_thread core_thread_of(const struct elf_prstatus *s);
 
-/* Of the file.  Bytes read, less than size only at its end; negative errno. */
+/* Reads at a file offset.  Bytes read, less than size only at the end; or negative errno. */
 ssize_t core_file_read_at(const struct core_file *c, uint64_t offset, void *buf, size_t size);
 
-/* The mapping that holds addr; NULL if none. */
+/* The mapping of a file that holds addr; NULL if none. */
 const struct core_mapping *core_mapping_at(const struct core_file *c, raddr addr);
 
-/* Only what stands in the core itself, never a mapped file: 0 or -EFAULT. */
+/* Reads memory from segments of the core only, never from mapped files: 0 or negative errno. */
 int core_file_read_own(const struct core_file *c, raddr addr, void *buf, size_t size);
-/* The file behind a mapping, if it is of the same build. */
+/* Opens the file behind a mapping; NULL if it is not of the same build. */
 struct elf_file *core_file_open_mapped(struct core_file *c, uint32_t file);
-/* Sorts mappings, drops what overlaps. */
+/* Sorts mappings and drops those that overlap. */
 void core_file_sort_mappings(struct core_file *c);
 
 #endif

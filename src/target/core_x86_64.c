@@ -4,7 +4,7 @@
 
 #include "target/core_internal.h"
 
-/* Where elf_prstatus.pr_reg keeps them: struct user_regs_struct, sys/user.h. */
+/* Indices of registers in elf_prstatus.pr_reg: struct user_regs_struct, sys/user.h. */
 enum { REG_BP = 4, REG_BX = 5, REG_ORIG_AX = 15, REG_IP = 16, REG_SP = 19, REG_FS = 21 };
 
 struct core_thread core_thread_of(const struct elf_prstatus *s)

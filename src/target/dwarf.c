@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Struct layouts from DWARF.  libdwfl finds the debug file; libdw maps it.  Types are indexed by
- * name, unit by unit and only as far as a question needs: in a C program almost every type of
- * interest stands in the first few units, and a file of hundreds of megabytes is never walked for
- * them.
+ * name, unit by unit, until the type that is asked for is found: most are in the first few units of
+ * a C program, so that hundreds of megabytes need not be read.
  */
 #include "target/dwarf.h"
 
@@ -20,19 +19,19 @@
 
 #include "base/xalloc.h"
 
-/* Nesting of types and typedefs that is still taken for real. */
+/* Deepest nesting of types and typedefs that is followed; a damaged file could have a loop. */
 #define MAX_DEPTH 32
 
-/* Distinct names; beam.smp has about 6,000. */
+/* Limit of distinct type names; beam.smp has about 6,000. */
 #define MAX_TYPES (1u << 18)
 
-/* Only in the static program: static_dwarf.c. */
+/* Defined in the static program only, by static_dwarf.c. */
 void *__wrap_dlopen(const char *name, int flags) __attribute__((weak));
 
 enum type_kind { TYPE_KIND_STRUCT, TYPE_KIND_UNION, TYPE_KIND_TYPEDEF, NR_TYPE_KINDS };
 
 struct type {
-	const char *name; /* in the mapped file */
+	const char *name; /* points into the mapped file */
 	Dwarf_Die die;
 	UT_hash_handle hh;
 };
@@ -43,7 +42,7 @@ struct dwarf_info {
 	char *search_path;
 	char *origin;
 	Dwarf *dwarf;
-	/* How far the index has come: the next unit follows `unit` of `scanned`. */
+	/* Progress of the index: the next compilation unit follows `unit` of `scanned`. */
 	Dwarf *scanned;
 	Dwarf_CU *unit;
 	bool complete;
@@ -53,8 +52,8 @@ struct dwarf_info {
 
 /* ---- finding the DWARF ----------------------------------------------------------------------- */
 
-/* Where libdwfl looks for debug files; "+" has it check the CRC of .gnu_debuglink, ".debug" is a
- * folder beside the file. */
+/* Search path of libdwfl for debug files: "+" makes it check the CRC of .gnu_debuglink, ".debug" is
+ * a folder beside the file. */
 static char *make_search_path(const char *root)
 {
 	if (root && *root && strcmp(root, "/") != 0 && !strchr(root, ':'))
@@ -169,7 +168,7 @@ static struct type *find_indexed(const struct dwarf_info *d, enum type_kind kind
 	return t;
 }
 
-/* Declarations without a body stay out: the definition may come in a later unit. */
+/* Skips declarations without a body: the definition may come in a later unit. */
 static void add_type(struct dwarf_info *d, Dwarf_Die *die)
 {
 	enum type_kind kind;
@@ -210,7 +209,7 @@ static bool index_next_unit(struct dwarf_info *d)
 	if (d->complete)
 		return false;
 	while (dwarf_get_units(d->scanned, d->unit, &d->unit, NULL, NULL, &unit, NULL) != 0) {
-		/* Types that dwz moved out stand in a second, shared file. */
+		/* dwz moves types that several files share into a second file. */
 		Dwarf *shared = d->scanned == d->dwarf ? dwarf_getalt(d->dwarf) : NULL;
 
 		if (!shared) {
@@ -223,7 +222,7 @@ static bool index_next_unit(struct dwarf_info *d)
 	if (dwarf_child(&unit, &child) != 0)
 		return true;
 	for (;;) {
-		/* A damaged DW_AT_sibling could lead back. */
+		/* A damaged DW_AT_sibling could lead back to earlier DIEs. */
 		if (dwarf_dieoffset(&child) <= last)
 			break;
 		last = dwarf_dieoffset(&child);
@@ -247,7 +246,7 @@ static bool find_type(struct dwarf_info *d, enum type_kind kind, const char *nam
 	return t != NULL;
 }
 
-/* "struct x", "union x" or a typedef. */
+/* Finds a type by "struct x", "union x" or the name of a typedef. */
 static bool find_type_by_text(struct dwarf_info *d, const char *text, Dwarf_Die *out)
 {
 	if (strncmp(text, "struct ", 7) == 0)
@@ -266,7 +265,7 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *out)
 	return dwarf_attr_integrate(die, DW_AT_type, &attr) && dwarf_formref_die(&attr, out);
 }
 
-/* Through typedefs and qualifiers, and from a declaration to the definition. */
+/* Follows typedefs and qualifiers, and a declaration to its definition. */
 static bool resolve_type(struct dwarf_info *d, Dwarf_Die *die)
 {
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
@@ -308,8 +307,8 @@ static bool number_of(Dwarf_Die *die, unsigned int name, Dwarf_Word *number)
 	return dwarf_attr(die, name, &attr) && dwarf_formudata(&attr, number) == 0;
 }
 
-/* Bytes of its unit of storage before a bit field that is described as up to DWARF 3, and by clang:
- * from the highest bit on. */
+/* Bytes in the storage unit in front of a bit field.  For DW_AT_bit_offset (up to DWARF 3, and
+ * clang), which counts from the highest bit. */
 static Dwarf_Word bytes_before(Dwarf_Die *member)
 {
 	Dwarf_Word above, bits, storage;
@@ -321,7 +320,7 @@ static Dwarf_Word bytes_before(Dwarf_Die *member)
 	return (8 * storage - above - bits) / 8;
 }
 
-/* Offset of a member in its struct; that of the byte it starts in for a bit field. */
+/* Offset of a member in its struct; of a bit field, of the byte in which it starts. */
 static bool member_offset(Dwarf_Die *member, int64_t *offset)
 {
 	Dwarf_Attribute attr;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Struct layouts from DWARF (libdw): of the file itself, of its debug file (build id or
- * .gnu_debuglink under /usr/lib/debug, also below `root`, the process's root directory), or from
- * debuginfod if the user has set DEBUGINFOD_URLS (not the static program).
+ * Struct layouts from DWARF (libdw): of the file itself; of its debug file, found by build id or
+ * .gnu_debuglink under /usr/lib/debug, also below `root` (the root directory of the process); or
+ * from debuginfod if the user has set DEBUGINFOD_URLS (not in the static program).
  */
 #ifndef EBEAM_TARGET_DWARF_H
 #define EBEAM_TARGET_DWARF_H
@@ -15,11 +15,11 @@
 
 struct dwarf_info;
 
-/* -ENOENT without *err if there is no DWARF anywhere. `root` may be NULL. */
+/* -ENOENT with *err unchanged if no DWARF is found. `root` may be NULL. */
 int dwarf_info_open(struct dwarf_info **out, const struct elf_file *e, const char *root,
 		    struct error *err);
 void dwarf_info_close(struct dwarf_info *d);
-/* Where it came from, for reports: "the executable", a path. */
+/* Source of the DWARF, for reports: "the executable", or a path. */
 const char *dwarf_info_origin(const struct dwarf_info *d);
 
 /* False in the static program, which asks no debuginfod server. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One ELF file: opening, sections, segments, notes.  libelf reads the headers; the bytes of
- * sections are taken from its mapping of the file, behind our own bounds checks, so that the same
- * checks hold for every field that a file can lie about.
+ * sections are taken from its mapping of the file with bounds checks of this file, so that every
+ * offset and size in the file is checked in the same way.
  */
 #include "target/elf.h"
 
@@ -41,7 +41,7 @@ const char *elf_bytes_string(struct elf_bytes strings, uint64_t offset)
 	return (const char *)strings.data + offset;
 }
 
-/* Headers that do not fit the file count as "no sections". */
+/* Section headers outside of the file count as "no sections". */
 static void read_sections(struct elf_file *e)
 {
 	size_t nr, strings_index;
@@ -159,8 +159,8 @@ static void read_build_id(struct elf_file *e)
 }
 
 /*
- * The whole file, shared: into private mappings that may become executable the kernel writes the
- * breakpoints of uprobes that somebody has on this file for all processes, ours among them.
+ * Maps the whole file, shared: the kernel writes breakpoints of uprobes on this file into private
+ * mappings that may become executable, so that they would be read as bytes of the file.
  */
 static Elf *map_shared(struct elf_file *e)
 {

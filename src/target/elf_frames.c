@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Function bounds from .eh_frame, which stripped files keep: every FDE covers one function (or one
- * part of it).  Only bounds are taken; the unwind instructions are not looked at.  Built on first
- * use as one sorted array; beam.smp has about 12,000 FDEs.
+ * part of it).  The unwind instructions are not read here.  The index is built on first use as one
+ * sorted array; beam.smp has about 12,000 FDEs.
  *
  * Format: LSB Core 5.0, 10.6 "Exception Frames", and the DW_EH_PE_* encodings of 10.5.1.
  */
@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "target/elf_internal.h"
 
-/* DW_EH_PE_*: low half the format, high half what the value is relative to. */
+/* DW_EH_PE_*: the low four bits are the format of a value, the high four its base. */
 #define PE_ABSPTR      0x00
 #define PE_ULEB128     0x01
 #define PE_UDATA2      0x02
@@ -39,7 +39,7 @@ struct elf_frames {
 	size_t len;
 };
 
-/* A position in the section.  `bad` sticks: after a read past the end all values are 0. */
+/* A position in the section.  `bad` stays set: after a read past the end all values are 0. */
 struct reader {
 	const unsigned char *data;
 	size_t at, end;
@@ -115,7 +115,7 @@ static uint64_t take_value(struct reader *r, uint8_t encoding)
 	}
 }
 
-/* Reads the augmentation of a CIE behind its string: the encoding of the FDEs' pointers. */
+/* Reads a CIE's augmentation data, after its string: the encoding of pointers in its FDEs. */
 static bool parse_augmentation(struct reader *r, const char *augmentation, uint8_t *encoding)
 {
 	for (const char *c = augmentation; *c; c++) {
@@ -138,13 +138,13 @@ static bool parse_augmentation(struct reader *r, const char *augmentation, uint8
 		case 'G':
 			break;
 		default:
-			return false; /* what follows cannot be known */
+			return false; /* its size, and so what follows it, is unknown */
 		}
 	}
 	return !r->bad;
 }
 
-/* The pointer encoding that a CIE gives its FDEs; `r` stands behind the CIE id. */
+/* Reads the pointer encoding that a CIE sets for its FDEs; `r` is at the byte after the CIE id. */
 static bool parse_cie(struct reader r, uint8_t *encoding)
 {
 	const char *augmentation;
@@ -164,7 +164,7 @@ static bool parse_cie(struct reader r, uint8_t *encoding)
 	if (*augmentation == '\0')
 		return true;
 	if (*augmentation != 'z')
-		return false; /* "eh" of GCC 2: long gone */
+		return false; /* augmentation "eh" of GCC 2, not in use any more */
 	if (version == 4)
 		take(&r, 2);	/* address and segment selector size */
 	take_leb128(&r, false); /* code alignment */
@@ -177,7 +177,7 @@ static bool parse_cie(struct reader r, uint8_t *encoding)
 	return !r.bad && parse_augmentation(&r, augmentation + 1, encoding);
 }
 
-/* The bounds that an FDE gives; `r` stands behind the CIE pointer. */
+/* Reads the bounds of the function from an FDE; `r` is at the byte after the CIE pointer. */
 static bool parse_fde(struct reader r, uint64_t section_addr, uint8_t encoding, struct frame *out)
 {
 	uint64_t base = 0, start, len;
@@ -185,7 +185,7 @@ static bool parse_fde(struct reader r, uint64_t section_addr, uint8_t encoding, 
 	if ((encoding & PE_BASE_MASK) == PE_PCREL)
 		base = section_addr + r.at;
 	else if (encoding & PE_BASE_MASK)
-		return false; /* text, data and function relative: not used for FDEs on Linux */
+		return false; /* relative to text, data or function: not used for FDEs on Linux */
 	if (encoding & PE_INDIRECT)
 		return false;
 	start = take_value(&r, encoding);
@@ -199,8 +199,8 @@ static bool parse_fde(struct reader r, uint64_t section_addr, uint8_t encoding, 
 	return true;
 }
 
-/* Bounds of the record at r->at: `r` moves behind its length, *body is the rest of it, *next the
- * record that follows.  False at the terminator, or if the record does not fit. */
+/* Reads a record's length and moves `r` past it: *body is the rest of the record, *next the offset
+ * of the next one.  False at the terminator, or if the record does not fit. */
 static bool next_record(struct reader *r, struct reader *body, size_t *next)
 {
 	uint64_t len = take(r, 4);
@@ -214,7 +214,7 @@ static bool next_record(struct reader *r, struct reader *body, size_t *next)
 	return true;
 }
 
-/* The encoding of the FDEs that belong to the CIE at `at`. */
+/* Pointer encoding of the FDEs that refer to the CIE at offset `at`. */
 static bool cie_encoding_at(struct reader section, size_t at, uint8_t *encoding)
 {
 	struct reader body;
@@ -236,7 +236,7 @@ static int compare_frames(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* Most files have a few CIEs with long runs of FDEs each: one remembered CIE is enough. */
+/* Most files have a few CIEs, each followed by many FDEs: it is enough to keep the last CIE. */
 struct cie_cache {
 	size_t at;
 	uint8_t encoding;
@@ -257,7 +257,7 @@ static void parse_section(struct elf_frames *f, struct elf_bytes bytes, uint64_t
 		struct frame frame;
 
 		if (body.bad || cie_distance == 0 || cie_distance > id_at)
-			continue; /* a CIE, or nothing that could be an FDE */
+			continue; /* a CIE, or too short for an FDE */
 		if (cie.at != id_at - cie_distance) {
 			cie.at = id_at - cie_distance;
 			cie.ok = cie_encoding_at(section, cie.at, &cie.encoding);

@@ -2,9 +2,8 @@
 /*
  * struct elf_file, shared by elf.c (opening, sections, segments), elf_symbols.c and elf_frames.c.
  *
- * The file stays mapped for the life of the elf_file; names and indices point into it
- * and nothing is copied.  The two indices are built on first use, so they hang on pointers that a
- * const elf_file may follow.
+ * The file stays mapped for the life of the elf_file; names and indices point into the mapping.
+ * Two indices are built on first use, behind pointers so that a const elf_file can have them.
  */
 #ifndef EBEAM_TARGET_ELF_INTERNAL_H
 #define EBEAM_TARGET_ELF_INTERNAL_H
@@ -13,7 +12,7 @@
 
 #include "target/elf.h"
 
-/* What may be held of one file, whatever it claims of itself. */
+/* Limits of what is kept of one file, whatever its headers say. */
 #define ELF_MAX_SECTIONS 65536
 #define ELF_MAX_SYMBOLS	 (4u << 20)
 #define ELF_MAX_FRAMES	 (4u << 20)
@@ -25,7 +24,7 @@ struct elf_load {
 	bool write, exec;
 };
 
-/* Bytes of the mapped file, checked to lie in it. */
+/* Bytes of the mapped file, checked to be within it. */
 struct elf_bytes {
 	const unsigned char *data; /* NULL if there are none */
 	size_t size;
@@ -41,7 +40,7 @@ struct elf_file {
 	size_t map_size;
 	struct elf_bytes file;
 	char *name;
-	bool is_64_lsb; /* the only class whose symbols and frames are read */
+	bool is_64_lsb; /* 64 bit little-endian: symbols and frames of other classes are not read */
 	uint16_t machine;
 	struct elf_section *sections; /* by index in the file; 0 is the null section */
 	uint32_t *section_types;
@@ -53,21 +52,21 @@ struct elf_file {
 	struct elf_frames *frames;
 };
 
-/* The i-th section's bytes in the file; empty if it has none or claims what is not there. */
+/* Bytes of the i-th section; empty if it has none, or if its header points outside of the file. */
 struct elf_bytes elf_section_bytes(const struct elf_file *e, size_t i);
-/* Part of the file, empty if it does not lie in it. */
+/* Bytes of the file at an offset; empty if they are not within the file. */
 struct elf_bytes elf_file_bytes(const struct elf_file *e, uint64_t offset, uint64_t size);
-/* The NUL terminated string at `offset`, NULL if it does not end in `strings`. */
+/* The string at `offset`; NULL if no NUL within `strings` ends it. */
 const char *elf_bytes_string(struct elf_bytes strings, uint64_t offset);
 
 struct elf_note {
 	uint32_t type;
-	struct elf_bytes owner, desc; /* the owner with its NUL */
+	struct elf_bytes owner, desc; /* owner includes its NUL */
 };
-/* The note at *at, which then is behind it; false: there is none, or it is cut. */
+/* Reads the note at offset *at and moves *at past it; false: none is left, or it is truncated. */
 bool elf_note_next(struct elf_bytes notes, size_t *at, struct elf_note *out);
 bool elf_note_is_of(const struct elf_note *note, const char *owner);
-/* NT_GNU_BUILD_ID as hex digits; false and nothing written: there is none. */
+/* Build id (NT_GNU_BUILD_ID) as hex digits; false, with `out` unchanged: there is none. */
 bool elf_notes_build_id(struct elf_bytes notes, char out[2 * ELF_BUILD_ID_MAX + 1]);
 
 struct elf_symbols *elf_symbols_new(const struct elf_file *e);

@@ -12,8 +12,8 @@
 #include "base/vec.h"
 #include "target/elf_internal.h"
 
-/* Functions that start before an address but do not cover it, looked through for one that does:
- * aliases at one address and symbols inside another's range; a handful in real files. */
+/* Functions before an address that are tried for one that covers it: aliases, and symbols inside
+ * another's range, are a handful in real files. */
 #define MAX_NESTED 32
 
 struct table {
@@ -21,9 +21,9 @@ struct table {
 	size_t nr;
 };
 
-/* A name that carried "@VERSION" in the file, cut. */
+/* A copy of a name without the "@VERSION" that it has in the file. */
 struct cut_name {
-	const char *from; /* key: where the full name stands */
+	const char *from; /* hash key: address of the full name in the mapped file */
 	UT_hash_handle hh;
 	char name[];
 };
@@ -85,7 +85,7 @@ void elf_symbols_free(struct elf_symbols *s)
 	free(s);
 }
 
-/* Files give no promise of alignment. */
+/* Copies an entry, as tables in a file may be unaligned. */
 static Elf64_Sym table_symbol(const struct table *t, size_t i)
 {
 	Elf64_Sym sym;
@@ -101,7 +101,7 @@ static bool is_function(const Elf64_Sym *sym)
 	return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
-/* Something that has an address in the file's image. */
+/* Has the symbol an address in the file's image? */
 static bool is_defined(const Elf64_Sym *sym)
 {
 	unsigned int type = ELF64_ST_TYPE(sym->st_info);
@@ -111,7 +111,7 @@ static bool is_defined(const Elf64_Sym *sym)
 	       (type == STT_NOTYPE || type == STT_OBJECT || is_function(sym));
 }
 
-/* Names of .symtab can carry "@VERSION" or "@@VERSION". */
+/* Names in .symtab can end with "@VERSION" or "@@VERSION"; returns the name without it. */
 static const char *plain_name(struct elf_symbols *s, const char *full)
 {
 	size_t len = strcspn(full, "@");
@@ -178,7 +178,7 @@ static const struct table *indexed_table(const struct elf_symbols *s)
 	return s->symtab.nr > 0 ? &s->symtab : &s->dynsym;
 }
 
-/* Which of several names of one function people know it by: the higher rank. */
+/* Rank of a name among aliases of one function: the one with the highest rank is shown. */
 static int name_rank(const Elf64_Sym *sym)
 {
 	switch (ELF64_ST_BIND(sym->st_info)) {
@@ -198,7 +198,8 @@ static size_t leading_underscores(const struct table *t, const Elf64_Sym *sym)
 	return name ? strspn(name, "_") : SIZE_MAX;
 }
 
-/* By address; of aliases the best known name last: more global, fewer leading underscores. */
+/* Sorts by address; aliases so that the one to show is last: global before local, few underscores
+ * in front before many. */
 static int compare_functions(const void *a, const void *b, void *table)
 {
 	const struct table *t = table;
@@ -256,14 +257,14 @@ bool elf_file_symbol_at(const struct elf_file *e, uint64_t addr, struct elf_symb
 	return false;
 }
 
-/* A node imports some hundreds. */
+/* A node imports a few hundred symbols. */
 #define MAX_IMPORTS 65536u
 
 struct imports {
 	VEC(struct elf_import) list;
 };
 
-/* Those of the i-th section. */
+/* Adds the imports that the relocations in the i-th section have. */
 static void add_imports(const struct elf_file *e, size_t i, struct imports *out)
 {
 	const struct table *t = &e->symbols->dynsym;

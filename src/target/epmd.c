@@ -75,7 +75,7 @@ size_t epmd_names_parse(struct epmd_names *out, const char *answer, size_t size)
 	return out->len;
 }
 
-/* Until the socket can be written or read; 0 or negative errno. */
+/* Waits until the socket can be written or read; 0 or negative errno. */
 static int wait_for(int fd, short events, uint64_t until_ns)
 {
 	struct pollfd p = {.fd = fd, .events = events};
@@ -105,7 +105,7 @@ static int connect_to(int fd, uint16_t port, uint64_t until_ns)
 	return rc ? rc : -code;
 }
 
-/* The whole answer, which ends with the connection. */
+/* Sends the request and reads the whole answer; epmd closes the connection behind it. */
 static int ask(int fd, char *answer, size_t *size, uint64_t until_ns)
 {
 	static const uint8_t request[] = {0, 1, NAMES_REQ};

@@ -17,7 +17,7 @@
 #define EPMD_NAMES_MAX	  10000
 
 struct epmd_name {
-	char name[256]; /* without the host */
+	char name[256]; /* name of the node without its host */
 	uint16_t port;
 };
 
@@ -27,16 +27,16 @@ struct epmd_names {
 	uint16_t port; /* of epmd itself */
 };
 
-/* Port of epmd as the environment of a process has it (ERL_EPMD_PORT), else the default. */
+/* Port of epmd from a process's environment (ERL_EPMD_PORT), else the default. */
 uint16_t epmd_port(int os_pid);
 /* The same from the text of an environment. */
 uint16_t epmd_port_parse(const char *environment, size_t size);
 
-/* "name NAME at port N\n" lines behind four bytes; returns their number. */
+/* Parses a port of four bytes, then lines "name NAME at port N\n".  Returns how many names. */
 size_t epmd_names_parse(struct epmd_names *out, const char *answer, size_t size);
 
-/* Asks the epmd of a process.  -ENETUNREACH: it sees another network; -ECONNREFUSED: none runs
- * there; -ETIMEDOUT, -EPROTO.  err is filled. */
+/* Asks the epmd in the network of a process.  -ENETUNREACH: that network is not ours;
+ * -ECONNREFUSED: no epmd runs there; -ETIMEDOUT, -EPROTO.  err is filled. */
 int epmd_names_read(struct epmd_names *out, int os_pid, struct error *err);
 void epmd_names_free(struct epmd_names *n);
 

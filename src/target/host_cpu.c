@@ -22,7 +22,7 @@ struct cpu_ticks {
 
 struct host_cpu {
 	uint64_t begin_ns;
-	struct cpu_ticks ticks; /* of all CPUs; 0 = not known */
+	struct cpu_ticks ticks; /* of all CPUs; 0 = unknown */
 	VEC(struct used) v;	/* by os_pid */
 };
 

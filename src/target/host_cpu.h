@@ -8,27 +8,27 @@
 
 struct host_cpu;
 
-/* Reads all processes that can be seen.  NULL: /proc cannot be read. */
+/* Begins: reads the CPU times of all visible processes.  NULL: /proc cannot be read. */
 struct host_cpu *host_cpu_begin(void);
 void host_cpu_free(struct host_cpu *h); /* NULL ok */
 
-/* Of all CPUs since host_cpu_begin(), in cores; nr == 0: it is not known. */
+/* CPU time of the host since host_cpu_begin(), in cores; nr == 0: unknown. */
 struct host_cpu_total {
 	unsigned int nr; /* CPUs that are online */
 	double used;
-	double stolen; /* the hypervisor gave them to others */
+	double stolen; /* taken by the hypervisor for other guests */
 };
 struct host_cpu_total host_cpu_total(const struct host_cpu *h);
 
 struct host_cpu_user {
 	int os_pid;
 	char comm[64];
-	double cores; /* CPU time since host_cpu_begin(), or since it started, by elapsed time */
+	double cores; /* CPU time (since host_cpu_begin() or its start) by elapsed time */
 };
-/* Of one process, in cores; 0 if it has exited. */
+/* CPU time of one process since host_cpu_begin(), in cores; 0 if it has exited. */
 double host_cpu_of(const struct host_cpu *h, int os_pid);
-/* Those that used most, most first: at most `max`, without `but` and this program.  What they are
- * by the second reading: one that has exited meanwhile is not among them. */
+/* The processes with most CPU time, in descending order: at most `max`, without process `but` and
+ * ebeam itself, and without those that exited since host_cpu_begin(). */
 size_t host_cpu_end(const struct host_cpu *h, int but, struct host_cpu_user *out, size_t max);
 
 #endif

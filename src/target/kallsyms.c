@@ -25,14 +25,14 @@
 #define READ_SIZE      65536
 #define MAX_LINE       1024
 
-/* The last function of the table has no successor that would end it. */
+/* Size limit of the table's last function, as no symbol behind it shows its end. */
 #define LAST_FUNCTION_MAX 65536
 
 #define NO_NAME UINT32_MAX
 
 struct entry {
 	uint64_t addr;
-	uint32_t name; /* offset in names, NO_NAME: the function before ends here */
+	uint32_t name; /* offset in names; NO_NAME: no function starts here, the one before ends */
 } __attribute__((packed));
 
 struct kallsyms {
@@ -42,7 +42,7 @@ struct kallsyms {
 
 struct builder {
 	struct kallsyms *k;
-	uint64_t previous; /* address of the entry before, to see whether the file is sorted */
+	uint64_t previous; /* address of the previous entry: is the file sorted? */
 	bool sorted, any_addr;
 };
 
@@ -87,7 +87,7 @@ static void add_entry(struct builder *b, uint64_t addr, const char *name, size_t
 	vec_push(&k->entries, e);
 }
 
-/* Lines that do not parse are left out: nothing depends on one symbol. */
+/* Skips lines that cannot be parsed: a missing symbol costs only its name. */
 static void add_line(struct builder *b, const char *p, const char *end)
 {
 	const struct kallsyms *k = b->k;
@@ -109,7 +109,7 @@ static void add_line(struct builder *b, const char *p, const char *end)
 		add_entry(b, addr, name, (size_t)(p - name));
 }
 
-/* Takes whole lines; returns how many bytes were taken.  `last`: nothing follows. */
+/* Parses whole lines; returns how many bytes were used.  `last`: no text follows. */
 static size_t add_text(struct builder *b, const char *text, size_t len, bool last)
 {
 	const char *p = text, *end = text + len, *eol;
@@ -126,7 +126,7 @@ static size_t add_text(struct builder *b, const char *text, size_t len, bool las
 	return (size_t)(p - text);
 }
 
-/* By address; at one address in the order of the file, whose first name is the kernel's choice. */
+/* Sorts by address; of several names for one address the first in the file comes first. */
 static int compare_entries(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -216,7 +216,7 @@ int kallsyms_open(struct kallsyms **out, struct error *err)
 		if (n == 0)
 			break;
 		if (used - taken > MAX_LINE)
-			taken = used; /* no symbol is as long as that */
+			taken = used; /* a line longer than the buffer is no symbol */
 		memmove(buf, buf + taken, used - taken);
 		used -= taken;
 	}

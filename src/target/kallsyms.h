@@ -14,7 +14,8 @@ struct kallsyms;
 int kallsyms_parse(struct kallsyms **out, const char *text, size_t len, struct error *err);
 int kallsyms_open(struct kallsyms **out, struct error *err);
 void kallsyms_close(struct kallsyms *k);
-/* Name of the function at or below addr, NULL if addr is below the first or above the last. */
+/* Name of the function whose code holds addr; NULL if addr is below the first function, in data, or
+ * behind the last one. */
 const char *kallsyms_find(const struct kallsyms *k, uint64_t addr);
 
 #endif

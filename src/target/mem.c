@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What every back end of struct mem shares: closing, batches for back ends that have none, small
- * typed reads and strings.
+ * Code that all back ends of struct mem share: closing, mem_readv() for those without readv, typed
+ * reads and strings.
  */
 #include "target/mem.h"
 
@@ -11,8 +11,8 @@
 
 #include "base/compiler.h"
 
-/* Strings are fetched in pieces that end at multiples of this: never across a page, and few bytes
- * too many for the short names that are the rule. */
+/* Strings are read in pieces that end at multiples of STRING_CHUNK: no piece crosses a page border,
+ * and for a short name little more than the name is read. */
 #define STRING_CHUNK  256
 #define SMALLEST_PAGE 4096u
 
@@ -45,8 +45,8 @@ int mem_read_u64(struct mem *m, raddr addr, uint64_t *value)
 	return mem_read(m, addr, value, sizeof(*value));
 }
 
-/* Up to `size` bytes until a NUL, one by one: the string may end right before a hole.
- * Returns how many were read (a NUL included), or negative errno. */
+/* Reads byte by byte up to a NUL, at most `size` bytes: memory behind the string may be unmapped.
+ * Returns how many were read (with the NUL), or negative errno. */
 static ssize_t read_bytes(struct mem *m, raddr addr, char *buf, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {

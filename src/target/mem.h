@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memory of one process as bytes: the seam through which everything that reads a node goes.
- * Back ends: a live process (process_vm_readv, falling back to /proc/PID/mem), a core file
- * (PT_LOAD segments); of tests recorded images and an overlay that injects faults.
+ * The memory of one process as bytes; all reads of a node go through this interface.  Back ends: a
+ * live process (process_vm_readv, falling back to /proc/PID/mem), a core file (PT_LOAD segments);
+ * in tests recorded images, and an overlay that injects faults.
  *
- * Only ever reads.  Addresses are raddr, never pointers.
+ * Memory is only read.  Addresses are raddr, never pointers.
  */
 #ifndef EBEAM_TARGET_MEM_H
 #define EBEAM_TARGET_MEM_H
@@ -20,14 +20,14 @@ struct mem_range {
 	raddr addr;
 	void *buf;
 	size_t size;
-	int err; /* filled by mem_readv: 0 or negative errno, this range read whole or not at all */
+	int err; /* filled by mem_readv: 0 or negative errno; a range is read whole or not at all */
 };
 
 struct mem {
-	/* Read all `size` bytes or fail: 0 or negative errno (-EFAULT unmapped, -ESRCH gone). */
+	/* Reads all `size` bytes or fails: 0 or -errno (-EFAULT unmapped, -ESRCH exited). */
 	int (*read)(struct mem *m, raddr addr, void *buf, size_t size);
-	/* Many ranges at once; every range gets its own err.  Returns how many succeeded.
-	 * May be NULL: mem_readv() then reads one by one. */
+	/* Reads many ranges and sets the err of each.  Returns how many succeeded.  May be NULL:
+	 * mem_readv() then reads one by one. */
 	size_t (*readv)(struct mem *m, struct mem_range *ranges, size_t nr);
 	void (*close)(struct mem *m);
 };
@@ -35,9 +35,9 @@ struct mem {
 int mem_open_live(struct mem **out, int os_pid, struct error *err);
 
 /*
- * Keeps pages of `inner` as they were when they were first read: for walks through many small
- * neighbours, one system call each 4 KiB instead of one each.  At most 64 MiB.  Borrows `inner`.
- * mem_cached_forget() before a walk that must see what changed since.
+ * Keeps pages of `inner` as they were when first read, at most 64 MiB: a walk over many small
+ * structs that share pages needs one system call for 4 KiB.  Borrows `inner`.  Call
+ * mem_cached_forget() before a walk that must see changes.
  */
 struct mem *mem_open_cached(struct mem *inner);
 void mem_cached_forget(struct mem *cached);
@@ -50,12 +50,12 @@ static inline int mem_read(struct mem *m, raddr addr, void *buf, size_t size)
 }
 
 size_t mem_readv(struct mem *m, struct mem_range *ranges, size_t nr);
-/* Of a thing of unknown length: size bytes, or, where what follows its page is not mapped, up to
- * there, if that is `least` bytes or more; what is missing is 0. */
+/* Reads an object of unknown length: size bytes; or only up to the end of a page whose next page is
+ * unmapped, if that is `least` bytes or more.  The rest of buf is then 0. */
 int mem_read_edge(struct mem *m, raddr addr, void *buf, size_t size, size_t least);
 int mem_read_u32(struct mem *m, raddr addr, uint32_t *value);
 int mem_read_u64(struct mem *m, raddr addr, uint64_t *value);
-/* A NUL terminated string of at most size - 1 bytes; longer ones are cut.  0 or negative errno. */
+/* Reads a string, truncated to size - 1 bytes, and ends it with NUL.  0 or negative errno. */
 int mem_read_string(struct mem *m, raddr addr, char *buf, size_t size);
 
 #endif

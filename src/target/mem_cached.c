@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An overlay that keeps the pages it has read.  Lists and trees of a VM are chains of small structs
- * of which neighbours often share a page, and each must be read before the next is known: what
- * cannot be batched can be cached.  Direct mapped; a page that cannot be read whole is not kept,
- * and the read goes to `inner` as it came.
+ * An overlay that keeps the pages it has read.  Lists and trees of the VM are chains of small
+ * structs, several to a page, where each has the address of the next, so that they cannot be read
+ * in one batch.  The cache is direct mapped; a page that cannot be read whole is not kept, and the
+ * read is then passed to `inner`.
  */
 #include "target/mem.h"
 
@@ -19,7 +19,7 @@
 
 struct cached_page {
 	raddr addr;
-	uint8_t *bytes; /* NULL: never used */
+	uint8_t *bytes; /* NULL: this slot was never used */
 	bool filled;
 };
 
@@ -29,10 +29,10 @@ struct mem_cached {
 	struct cached_page *slots;
 };
 
-/* The page at this address, or NULL if it cannot be had whole. */
+/* The cached page at this address; NULL if it cannot be read whole. */
 static const uint8_t *page_at(struct mem_cached *c, raddr addr)
 {
-	/* Neighbours in one slot would be a pity: multiply, take the high bits (Fibonacci). */
+	/* Fibonacci hashing, the high bits of a product: neighbouring pages get different slots. */
 	uint64_t hash = (addr / PAGE) * 0x9e3779b97f4a7c15ull;
 	struct cached_page *p = &c->slots[hash >> 50];
 

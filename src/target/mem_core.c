@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory of a core file.  Bytes come from its segments.  What a segment left out (the kernel leaves
- * out what was never written, see coredump_filter in core(5)) comes from the file that was mapped
- * there, but only where that file says that nobody can have written it.  What the core should hold
- * and does not, because it is cut short, is never taken from elsewhere.
+ * Memory of a core file: the bytes of its segments.  Pages that the kernel did not dump (never
+ * written, see coredump_filter in core(5)) are read from the mapped file, if its program headers
+ * say that they are read-only.  Bytes that a truncated core lacks are never read from elsewhere.
  *
  * pread, not mmap: a core on a full or failing disk must give an error, not SIGBUS.
  */
@@ -22,8 +21,8 @@ struct mem_core {
 	struct core_file *core;
 };
 
-/* The segment that holds addr; NULL if none.  *next: start of the first one above addr (UINT64_MAX
- * = none). */
+/* The segment that holds addr; NULL if none.  *next: start of the first segment above addr
+ * (UINT64_MAX = none). */
 static const struct core_segment *segment_at(const struct core_file *c, raddr addr, raddr *next)
 {
 	size_t at = COUNT_UP_TO(c->segments.len, i, c->segments.data[i].end, addr);
@@ -74,7 +73,7 @@ int core_file_read_own(const struct core_file *c, raddr addr, void *buf, size_t 
 	return 0;
 }
 
-/* From the mapped file: how many bytes from addr on, 0 if there are none to be had. */
+/* Reads from the mapped file; returns how many bytes from addr on, 0 if none are available. */
 static size_t read_mapped(struct core_file *c, raddr addr, void *buf, size_t size)
 {
 	const struct core_mapping *m = core_mapping_at(c, addr);

@@ -2,7 +2,7 @@
 /*
  * Memory of a live process, read with process_vm_readv.  Where a seccomp filter forbids that call
  * (older container runtimes), /proc/PID/mem gives the same bytes, one range a call.  Both need
- * PTRACE_MODE_ATTACH rights but neither attaches, stops nor writes.
+ * PTRACE_MODE_ATTACH rights, but do not attach, stop the process or write.
  */
 #include "target/mem.h"
 
@@ -23,13 +23,13 @@
 #define IOV_MAX 1024
 #endif
 
-/* One call transfers at most MAX_RW_COUNT (2 GiB less a page); half of it needs no special case. */
+/* One call transfers at most MAX_RW_COUNT (2 GiB less a page); batches stay well below. */
 #define BATCH_MAX_SIZE ((size_t)1 << 30)
 
 struct mem_live {
 	struct mem mem;
 	int os_pid;
-	int fd; /* /proc/PID/mem, or -1: process_vm_readv */
+	int fd; /* /proc/PID/mem; -1: read with process_vm_readv */
 };
 
 /* One read call.  Returns bytes read (at least 1) or negative errno. */
@@ -49,7 +49,7 @@ static ssize_t live_read_some(struct mem_live *l, raddr addr, void *buf, size_t 
 	if (n > 0)
 		return n;
 	if (n == 0)
-		return -ESRCH; /* the address space is gone */
+		return -ESRCH; /* the process has exited */
 	return errno == EIO || errno == EINVAL ? -EFAULT : -errno;
 }
 
@@ -73,7 +73,8 @@ static int live_read(struct mem *m, raddr addr, void *buf, size_t size)
 	return 0;
 }
 
-/* Takes ranges from the front while they fit one call; 0 if the first one alone does not. */
+/* Fills one call's arrays with the first ranges, up to BATCH_MAX_SIZE; returns how many ranges, 0
+ * if the first alone is too large. */
 static size_t fill_batch(const struct mem_range *ranges, size_t nr, struct iovec *local,
 			 struct iovec *remote)
 {
@@ -92,7 +93,7 @@ static size_t fill_batch(const struct mem_range *ranges, size_t nr, struct iovec
 	return i;
 }
 
-/* Marks the ranges that `got` bytes cover as read; returns how many those are. */
+/* Marks ranges of a batch as read, whose first `got` bytes were read; returns how many ranges. */
 static size_t accept_batch(struct mem_range *ranges, size_t nr, size_t got)
 {
 	size_t i;
@@ -105,8 +106,8 @@ static size_t accept_batch(struct mem_range *ranges, size_t nr, size_t got)
 }
 
 /*
- * The kernel stops at the first byte that it cannot read and reports the bytes before it, which
- * may end inside a range.  That range failed; the batch goes on behind it.
+ * The kernel stops at the first byte that it cannot read and returns the number of bytes before it.
+ * The range of that byte has failed; the next call starts with the range behind it.
  */
 static size_t live_readv(struct mem *m, struct mem_range *ranges, size_t nr)
 {
@@ -151,8 +152,8 @@ static void live_close(struct mem *m)
 	free(l);
 }
 
-/* 0 if process_vm_readv may read the process, else negative errno.  Nothing is mapped at 0, so
- * EFAULT is what a permitted call says. */
+/* 0 if process_vm_readv may read the process, else negative errno.  Reads address 0, where nothing
+ * is mapped: EFAULT means that reading is permitted. */
 static int probe_access(int os_pid)
 {
 	char byte;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Native address -> file and function.  Three caches, since a profiler asks this for every frame:
- * answers by address, the object of each mapping, and objects by (device, inode), which live
- * as long as the struct objects so that names that were handed out stay valid.
+ * Native address -> file and function.  Three caches, since a profiler needs this for every frame:
+ * results by address, the object of each mapping, and objects by (device, inode).  Objects are
+ * never freed before the struct objects, so that returned names stay valid.
  */
 #include "target/objects.h"
 
@@ -16,30 +16,30 @@
 #include "base/vec.h"
 #include "target/objects_internal.h"
 
-/* Answers by address: direct mapped, 64 bytes each. */
+/* Cache of results by address: direct mapped, 64 bytes each. */
 #define CACHE_BITS 12
 #define CACHE_LEN  (1u << CACHE_BITS)
 
-/* A node maps some tens of files; each open one costs a descriptor. */
+/* A node maps some tens of files; each open file costs a descriptor. */
 #define MAX_OBJECTS 1024
 #define MAX_OPEN    256
 
-/* An address outside of all mappings makes us read the maps again, but not more often than this:
- * garbage addresses would otherwise cost a read of the maps each. */
+/* The maps are read again for an address outside of all mappings, but at most once in this time:
+ * stacks with wrong addresses would otherwise cost one read of the maps for each address. */
 #define REFRESH_INTERVAL_NS 250000000ull
 
 struct object {
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
 	char *name; /* base name */
-	bool tried; /* to open elf */
+	bool tried; /* elf was opened, or that failed */
 	struct elf_file *elf;
-	bool borrowed; /* elf belongs to the core file */
+	bool borrowed; /* elf is owned by the core file */
 };
 
-/* What is known of the mapping of the same index in maps. */
+/* State of the mapping that has the same index in maps. */
 struct mapping {
-	struct object *object; /* NULL: not looked at yet */
+	struct object *object; /* NULL: not resolved yet */
 	bool has_bias;
 	uint64_t bias;
 };
@@ -49,7 +49,7 @@ struct cached {
 	struct object_function function;
 };
 
-/* A function that somebody else has found. */
+/* A name from objects_name(). */
 struct named {
 	raddr start;
 	char *name;
@@ -65,8 +65,8 @@ struct objects {
 	VEC(struct object *) objects;
 	VEC(struct named) named;
 	size_t nr_open;
-	struct object anon;  /* what is mapped without a file */
-	struct object other; /* files beyond MAX_OBJECTS */
+	struct object anon;  /* for mappings without a file */
+	struct object other; /* for all files beyond MAX_OBJECTS */
 	struct cached cache[CACHE_LEN];
 };
 
@@ -103,7 +103,7 @@ int objects_refresh(struct objects *o, struct error *err)
 	o->read_ns = clock_monotonic_ns();
 	code = proc_maps_read(&maps, o->os_pid, err);
 	if (code)
-		return code; /* the process may be gone; what was known stays */
+		return code; /* the process may have exited; keep the old maps */
 	if (maps_equal(&o->maps, &maps))
 		proc_maps_free(&maps);
 	else
@@ -166,7 +166,7 @@ void objects_close(struct objects *o)
 	free(o);
 }
 
-/* Mappings that no file on disk stands behind: heaps, the JIT's memfd, shared anonymous memory. */
+/* Mappings without a file on disk: heaps, the JIT's memfd, shared anonymous memory. */
 static bool is_anonymous(const struct proc_map *map)
 {
 	static const char *const prefixes[] = {"/memfd:", "/dev/zero", "/SYSV", "/anon_hugepage"};
@@ -207,7 +207,7 @@ static struct object *object_of_map(struct objects *o, const struct proc_map *ma
 	return obj;
 }
 
-/* The mapping at an index of maps, with its object opened and its bias known. */
+/* The mapping at an index of maps, with its object opened and its load bias set. */
 static const struct mapping *resolve_mapping(struct objects *o, size_t i)
 {
 	struct mapping *m = &o->mappings[i];
@@ -255,7 +255,7 @@ static void describe(const struct mapping *m, const struct proc_map *map, raddr 
 	*out = (struct object_function){.object = m->object->name, .offset = addr};
 	if (!m->has_bias) {
 		if (map->inode)
-			out->offset = map->offset + (addr - map->start); /* in the file */
+			out->offset = map->offset + (addr - map->start); /* file offset */
 		return;
 	}
 	out->offset = at;

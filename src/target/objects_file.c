@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file behind a mapping, whatever mount namespace the process lives in and whether or not the
- * file still has a name.  The exact way first:
+ * Opens the file behind a mapping, whatever mount namespace the process is in and even if the file
+ * was deleted.  Ways, the exact one first:
  *
  *   /proc/PID/map_files/START-END   the mapped file itself; needs CAP_SYS_ADMIN or
  *                                   CAP_CHECKPOINT_RESTORE
@@ -29,7 +29,7 @@
 /* The vDSO is two to four pages. */
 #define VDSO_MAX_SIZE ((size_t)1 << 20)
 
-/* overlayfs and btrfs report another device in stat() than in maps; the inode is the same. */
+/* overlayfs and btrfs: stat() reports another device number than maps, but the same inode. */
 static bool device_is_virtual(int fd)
 {
 	struct statfs fs;
@@ -46,7 +46,8 @@ static bool is_mapped_file(int fd, const struct stat *st, const struct proc_map 
 	       device_is_virtual(fd);
 }
 
-/* Opens regular files only: opening a device can have effects.  -1 if it is not the one. */
+/* Opens regular files only, as opening a device can have effects.  -1: it is not the file
+ * `check`. */
 static int open_regular(const char *path, const struct proc_map *check)
 {
 	struct stat st;
@@ -65,7 +66,7 @@ static int open_regular(const char *path, const struct proc_map *check)
 	return fd;
 }
 
-/* `path`: of the way that succeeded. */
+/* Tries all ways; `path` is the one that succeeded. */
 static int open_mapped_file(int os_pid, const struct proc_map *map, char path[OBJECTS_PATH_SIZE])
 {
 	char exe[PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See privilege.h.  By capget(2) itself; libcap would be a library for one call. */
+/* See privilege.h.  Uses capget(2) directly instead of libcap for this one call. */
 #include "target/privilege.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static bool effective(int capability)
 	return data[capability / 32].effective & (UINT32_C(1) << (capability % 32));
 }
 
-/* Capabilities count only there. */
+/* The kernel asks for most capabilities in the initial user namespace. */
 static bool in_initial_user_namespace(void)
 {
 	char *text = proc_read_file(4096, NULL, "/proc/self/uid_map");
@@ -44,7 +44,7 @@ static bool in_initial_user_namespace(void)
 
 bool privilege_has(int capability)
 {
-	/* Processes of the same namespace may be read with the namespace's own capabilities. */
+	/* CAP_SYS_PTRACE of a user namespace is enough to read processes of that namespace. */
 	if (capability != CAP_SYS_PTRACE && !in_initial_user_namespace())
 		return false;
 	if (capability == CAP_BPF || capability == CAP_PERFMON)
@@ -63,7 +63,7 @@ const char *privilege_filter_fix(int code)
 			: NULL;
 }
 
-/* `without`: if there is no such file. */
+/* The number in a file; `without` if there is no such file. */
 static int small_number(const char *path, int without)
 {
 	char *text = proc_read_file(64, NULL, "%s", path);
@@ -73,7 +73,7 @@ static int small_number(const char *path, int without)
 	return number;
 }
 
-/* What may be looked into is seen; and there is always a first process. */
+/* hidepid shows only processes that may be traced: is process 1, which always exists, hidden? */
 static bool proc_hides_others(void)
 {
 	struct stat st;
@@ -106,13 +106,13 @@ const char *privilege_blind_spot(void)
 	return "without root or CAP_SYS_PTRACE at most nodes of the same user can be looked into";
 }
 
-/* Where kernels of Debian and Ubuntu want CAP_SYS_ADMIN. */
+/* Debian and Ubuntu kernels: above 2, perf_event_open() needs CAP_SYS_ADMIN. */
 static bool is_paranoid(void)
 {
 	return small_number("/proc/sys/kernel/perf_event_paranoid", 2) > 2;
 }
 
-/* By the kernel's types, as it cannot be tried without privileges. */
+/* Searches the kernel's BTF, as attaching a uprobe as a test needs privileges. */
 static bool has_uprobe_multi(void)
 {
 	static const char word[] = "BPF_TRACE_UPROBE_MULTI";

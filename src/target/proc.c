@@ -87,7 +87,7 @@ int proc_error(struct error *err, int os_pid, const char *what, int code)
 			 error_text(code));
 }
 
-/* All numeric names of a directory of /proc.  Returns 0 or negative errno. */
+/* All numeric names in a directory of /proc.  Returns 0 or negative errno. */
 static int read_numeric_dir(const char *path, int **out, size_t *nr)
 {
 	VEC(int) ids = {0};
@@ -152,7 +152,7 @@ ssize_t proc_threads_read(struct proc_thread **out, int os_pid, struct error *er
 	return (ssize_t)nr;
 }
 
-/* "PID (COMM) S ...": COMM may hold spaces and parentheses, so the last ')' ends it. */
+/* "PID (COMM) S ...": the name COMM may have spaces and parentheses, so the last ')' ends it. */
 int proc_stat_parse(struct proc_stat *out, const char *text)
 {
 	/* PF_KTHREAD, include/linux/sched.h of Linux 2.6.30 and later */
@@ -185,7 +185,7 @@ int proc_stat_parse(struct proc_stat *out, const char *text)
 	return 0;
 }
 
-/* `what` is the path below /proc/PID. */
+/* Reads /proc/PID/`what`, which has the format of stat. */
 static int read_stat(struct proc_stat *out, int os_pid, const char *what, struct error *err)
 {
 	char *text = proc_read_file(STAT_MAX_SIZE, NULL, "/proc/%d/%s", os_pid, what);
@@ -213,7 +213,7 @@ bool proc_is_stopped(int os_pid)
 	return proc_stat_read(&s, os_pid, &ignored) == 0 && proc_stat_stopped(&s);
 }
 
-/* "run wait slices", schedstat of Documentation/scheduler/sched-stats.rst */
+/* "RUN WAIT SLICES", file schedstat, Documentation/scheduler/sched-stats.rst */
 int proc_thread_times_parse(struct proc_thread_times *out, const char *text)
 {
 	return sscanf(text, "%" SCNu64 " %" SCNu64, &out->cpu_ns, &out->wait_ns) == 2 ? 0 : -EINVAL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What /proc says of one process.  Parsers take text, so that they are tested without a process;
- * the proc_read_* functions read the files.  All paths go through /proc/PID, so that other mount
- * namespaces, chroots and deleted executables need no special case.
+ * Facts from /proc about one process.  The parsers take text, so that they can be tested without a
+ * process; the proc_read_* functions read the files.  All paths start with /proc/PID, so that other
+ * mount namespaces, chroots and deleted executables need no special case.
  */
 #ifndef EBEAM_TARGET_PROC_H
 #define EBEAM_TARGET_PROC_H
@@ -43,12 +43,12 @@ struct proc_thread {
 /* Threads of a process; *out is malloc'ed.  Returns their number or negative errno. */
 ssize_t proc_threads_read(struct proc_thread **out, int os_pid, struct error *err);
 
-/* What a thread got of the CPUs since it started, and for how long it was to run but did not. */
+/* Time that a thread has run since it started, and time that it was runnable but did not run. */
 struct proc_thread_times {
 	uint64_t cpu_ns, wait_ns;
 };
 int proc_thread_times_parse(struct proc_thread_times *out, const char *text);
-/* 0 or negative errno: it is gone, or the kernel does not tell (CONFIG_SCHED_INFO). */
+/* 0 or negative errno: the thread has exited, or the kernel lacks CONFIG_SCHED_INFO. */
 int proc_thread_times_read(struct proc_thread_times *out, int os_pid, int os_tid);
 
 struct proc_stat {
@@ -58,16 +58,16 @@ struct proc_stat {
 	uint64_t start_ticks; /* since boot, in clock ticks */
 	uint64_t utime_ticks, stime_ticks;
 	uint64_t rss;	     /* bytes in memory */
-	uint64_t start_code; /* in the executable's code; 0 or 1 if the kernel does not tell */
+	uint64_t start_code; /* an address in the executable's code; 0 or 1 = hidden */
 };
-/* By SIGSTOP, or by who traces it. */
+/* Stopped by SIGSTOP or by a tracer. */
 static inline bool proc_stat_stopped(const struct proc_stat *s)
 {
 	return s->state == 'T' || s->state == 't';
 }
 int proc_stat_parse(struct proc_stat *out, const char *text);
 int proc_stat_read(struct proc_stat *out, int os_pid, struct error *err);
-/* False also of one that is gone. */
+/* False also if the process has exited. */
 bool proc_is_stopped(int os_pid);
 
 /* Seconds since the process started; negative errno on failure. */
@@ -76,24 +76,24 @@ int64_t proc_uptime_s(int os_pid);
 /* Link text of /proc/PID/exe without " (deleted)"; *deleted may be NULL.  0 or negative errno. */
 int proc_exe(int os_pid, char *buf, size_t size, bool *deleted);
 
-/* All pids of the host that the caller can see; *out malloc'ed; number or negative errno. */
+/* All pids of the host that ebeam can see; *out is malloc'ed; their number or negative errno. */
 ssize_t proc_list(int **out, struct error *err);
 
-/* The container that a process runs in (docker, containerd, podman, lxc, nspawn, kubernetes); what
- * is not known is "". */
+/* The container that a process runs in (docker, containerd, podman, lxc, nspawn, kubernetes);
+ * unknown fields are "". */
 struct proc_container {
-	char id[65];	  /* the first 12 hex digits; of lxc and nspawn the name */
-	char long_id[65]; /* 64 hex digits */
-	char name[64];	  /* as its runtime has it */
-	char pod[40];	  /* of kubernetes: UID */
+	char id[65];	  /* the first 12 hex digits; for lxc and nspawn the name */
+	char long_id[65]; /* the whole id, 64 hex digits */
+	char name[64];	  /* name that the container runtime has for it */
+	char pod[40];	  /* UID of the kubernetes pod */
 };
-/* From the text of /proc/PID/cgroup: all but the name. */
+/* Parses the text of /proc/PID/cgroup; sets all fields but `name`. */
 void proc_container_parse(struct proc_container *out, const char *cgroup_text);
-/* The name is looked up in the files of docker, containerd, cri-o and podman below `root`. */
+/* Searches the name in files of docker, containerd, cri-o and podman below `root`. */
 void proc_container_find_name(struct proc_container *c, const char *root);
 void proc_container(struct proc_container *out, int os_pid);
 
-/* True if this program runs in the initial PID namespace (BPF sees the kernel's own numbers). */
+/* True if ebeam runs in the initial PID namespace (pids in BPF programs are of that namespace). */
 bool proc_in_initial_pid_namespace(void);
 
 /* Whole text file, NUL terminated, at most `max` bytes; malloc'ed; NULL with errno set.  `len` may

@@ -62,8 +62,8 @@ static bool cut_suffix(struct part *part, const char *suffix)
 	return true;
 }
 
-/* "docker-ID.scope", "...:cri-containerd:ID" or ID alone, but not the monitor process of a
- * container ("libpod-conmon-ID.scope"). */
+/* Finds the id in "docker-ID.scope", "...:cri-containerd:ID" or "ID", but not in that of a
+ * container's monitor process ("libpod-conmon-ID.scope"). */
 static bool find_hex_id(struct part part, struct part *id)
 {
 	size_t prefix_len;
@@ -83,13 +83,13 @@ static bool find_hex_id(struct part part, struct part *id)
 	return true;
 }
 
-/* "podUID", "kubepods-burstable-podUID.slice". */
+/* Finds the pod's UID in "podUID" or "kubepods-burstable-podUID.slice". */
 static bool find_pod(struct part part, char *buf, size_t size)
 {
 	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 	const char *pod = memmem(part.s, part.len, "pod", 3);
 
-	/* "kubepods" has one, too. */
+	/* "kubepods" contains "pod", too. */
 	while (pod && (size_t)(part.s + part.len - pod) >= 3 + UID_LEN) {
 		size_t same = 0;
 
@@ -135,7 +135,7 @@ static void unescape(struct part name, char *buf, size_t size)
 	buf[used] = '\0';
 }
 
-/* The container that `part` names; `parent` is the component before it. */
+/* Finds a container's id or name in `part`; `parent` is the path component before it. */
 static bool find_id(struct part part, struct part parent, struct proc_container *out)
 {
 	struct part name = part;
@@ -145,7 +145,7 @@ static bool find_id(struct part part, struct part parent, struct proc_container 
 		snprintf(out->id, sizeof(out->id), "%.*s", SHORT_ID_LEN, name.s);
 		return true;
 	}
-	out->long_id[0] = '\0'; /* of the container around it */
+	out->long_id[0] = '\0'; /* clears the id of the outer container */
 	if (part_equals(parent, "machine.slice")) {
 		if ((cut_prefix(&name, "systemd-nspawn@") && cut_suffix(&name, ".service")) ||
 		    (cut_prefix(&name, "machine-") && cut_suffix(&name, ".scope"))) {
@@ -162,7 +162,7 @@ static bool find_id(struct part part, struct part parent, struct proc_container 
 	return false;
 }
 
-/* The innermost container of one cgroup path. */
+/* Finds the innermost container of one cgroup path. */
 static bool parse_path(struct part path, struct proc_container *out)
 {
 	const char *end = path.s + path.len;
@@ -205,7 +205,7 @@ void proc_container_parse(struct proc_container *out, const char *cgroup_text)
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* Files of runtimes: where, and the keys down to the name.  Docker's has a "/" before it. */
+/* Files of container runtimes, and the JSON keys of the name.  Docker's start with "/". */
 static const struct {
 	const char *dir, *file;
 	const char *keys[2];
@@ -229,7 +229,7 @@ static json_t *read_json(const char *root, const char *dir, const char *id, cons
 	return json;
 }
 
-/* Of podman, all in one: [{"id": ID, "names": [NAME]}]. */
+/* Podman has one file for all containers: [{"id": ID, "names": [NAME]}]. */
 static const char *podman_name(const json_t *containers, const char *id)
 {
 	const json_t *one;
@@ -281,6 +281,6 @@ void proc_container(struct proc_container *out, int os_pid)
 	proc_container_parse(out, text ? text : "");
 	free(text);
 	proc_container_find_name(out, "");
-	if (!*out->name) /* this program may run in a container itself */
+	if (!*out->name) /* ebeam itself may run in a container */
 		proc_container_find_name(out, "/proc/1/root");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files that implement proc.h share among themselves. */
+/* Shared by the files that implement proc.h. */
 #ifndef EBEAM_TARGET_PROC_INTERNAL_H
 #define EBEAM_TARGET_PROC_INTERNAL_H
 
@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 
-/* Fills *err for a file /proc/PID/`what` that cannot be read, with the kind that `code` means. */
+/* Fills *err for a file /proc/PID/`what` that cannot be read; its kind depends on `code`. */
 int proc_error(struct error *err, int os_pid, const char *what, int code);
 
-/* Cuts the " (deleted)" that the kernel puts behind the path of an unlinked file. */
+/* Removes the " (deleted)" that the kernel appends to the path of an unlinked file. */
 bool proc_cut_deleted(char *path);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * /proc/PID/maps -> a sorted array.  The kernel writes the file piece by piece while the process
- * may change its mappings, so a mapping can appear twice or overlap the one before; the later
- * line is the newer truth and wins.
+ * may change its mappings, so a mapping can appear twice or overlap the one before; the later line
+ * is the newer one and is kept.
  */
 #include "target/proc.h"
 
@@ -22,7 +22,7 @@ struct cursor {
 	const char *p, *end;
 };
 
-/* Digits of base 10 or 16, then the character `after` (0: the line may end here instead). */
+/* Parses digits of base 10 or 16 and the character `after` (0: the line may also end here). */
 static bool take_number(struct cursor *c, unsigned int base, char after, uint64_t *value)
 {
 	const char *start = c->p;
@@ -52,7 +52,7 @@ static bool take_number(struct cursor *c, unsigned int base, char after, uint64_
 	return true;
 }
 
-/* "rwxp ": exactly four letters and a space. */
+/* Parses permissions, "rwxp ": exactly four letters and a space. */
 static bool take_permissions(struct cursor *c, struct proc_map *map)
 {
 	const char *s = c->p;
@@ -68,7 +68,7 @@ static bool take_permissions(struct cursor *c, struct proc_map *map)
 	return true;
 }
 
-/* "START-END PERM OFFSET MAJOR:MINOR INODE   PATH", without the newline. */
+/* Parses a line "START-END PERM OFFSET MAJOR:MINOR INODE   PATH" without its newline. */
 static bool parse_line(struct cursor c, struct proc_map *map)
 {
 	uint64_t dev_major, dev_minor;

@@ -67,12 +67,13 @@ bool resources_cgroup(const char *text, const char *controller, char *path, int 
 		*v2 = of_v2;
 		found = true;
 		if (!of_v2)
-			break; /* it is there that the controller counts */
+			break; /* on a hybrid host limits of this controller are set in its
+			        * version 1 hierarchy */
 	}
 	return found;
 }
 
-/* A file of a cgroup, as the host has it mounted; NULL = there is none. */
+/* Reads a file of a cgroup where the host has mounted the hierarchy; NULL = no such file. */
 static char *cgroup_file(const char *controller, const char *where, const char *name)
 {
 	return proc_read_file(FILE_MAX, NULL, "/sys/fs/cgroup%s%s%s/%s", *controller ? "/" : "",
@@ -87,13 +88,13 @@ static void take_cpu(struct resources *out, const char *text)
 
 static void take_memory(struct resources *out, const char *text)
 {
-	uint64_t max = strtoull(text, NULL, 10); /* "max": 0 */
+	uint64_t max = strtoull(text, NULL, 10); /* "max" (no limit) becomes 0 */
 
 	if (max && (!out->memory_max || max < out->memory_max))
 		out->memory_max = max;
 }
 
-/* Those of a process's cgroup and of all above it. */
+/* Reads the limits of a process's cgroup and of all its ancestors. */
 static void read_cgroups(struct resources *out, const char *cgroups, const char *controller,
 			 const char *v1_name, const char *v2_name,
 			 void (*take)(struct resources *, const char *text))

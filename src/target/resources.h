@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel lets a process have, and how much of it is used: open files, memory, and the CPU
- * time of its cgroup (versions 1 and 2).  What cannot be read is 0.
+ * Resources that the kernel grants a process, and their use: open files, memory, and the CPU time
+ * of its cgroup (versions 1 and 2).  Values that cannot be read are 0.
  */
 #ifndef EBEAM_TARGET_RESOURCES_H
 #define EBEAM_TARGET_RESOURCES_H
@@ -11,24 +11,23 @@
 
 struct resources {
 	uint64_t rss; /* bytes */
-	/* Bytes that its memory may come to: what it has and what the host has left, or the least
-	 * limit of its cgroup and those above, if that is less. */
+	/* Bytes that `rss` can grow to: rss and the host's available memory, or the lowest memory
+	 * limit of its cgroup and the cgroup's ancestors if that is less. */
 	uint64_t memory_max;
-	/* Of its cgroup and those above that have a limit of CPU time; both only grow. */
+	/* Sums over its cgroup and those ancestors that have a CPU limit; both only grow. */
 	uint64_t periods, throttled;
 };
 
 void resources_read(struct resources *out, int os_pid);
 
-/* Open files, and how many there may be (RLIMIT_NOFILE; UINT64_MAX: unlimited).  Takes its time
- * where there are many. */
+/* Open files and their limit (RLIMIT_NOFILE; UINT64_MAX: unlimited).  Slow if there are many. */
 void resources_files(int os_pid, uint64_t *nr, uint64_t *max);
 
-/* For tests.  "NAME value" lines, as in /proc/meminfo (with a colon) and cpu.stat: the number, or
- * `otherwise`. */
+/* For tests.  The number in a line "NAME value", as in /proc/meminfo (with a colon) and cpu.stat;
+ * `otherwise` if there is none. */
 uint64_t resources_number(const char *text, const char *name, uint64_t otherwise);
-/* The line of a controller ("memory") in /proc/PID/cgroup, else that of version 2: its path in
- * *path, and whether it is of version 2.  False: there is none. */
+/* Finds the cgroup of a controller ("memory") in the text of /proc/PID/cgroup, or that of version 2
+ * if the controller has no line: its path in *path; *v2: it is of version 2.  False: not found. */
 bool resources_cgroup(const char *text, const char *controller, char *path, int size, bool *v2);
 
 #endif

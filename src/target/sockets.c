@@ -105,7 +105,8 @@ char *socket_peer(const struct socket_info *s, char *buf, size_t size)
 
 /* ---- parsing -------------------------------------------------------------------------------- */
 
-/* "0100007F:1F90": words of 32 bits as the host would read them, which are in network order. */
+/* Parses "0100007F:1F90": IPv4 and IPv6 addresses are 32 bit words in network order, printed as
+ * numbers of the host's byte order. */
 static bool parse_address(const char *text, bool v6, uint8_t *ip, uint16_t *port)
 {
 	unsigned int value, words = v6 ? 4 : 1;

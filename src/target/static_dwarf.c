@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Part of the static program only, in which the linker puts this in the place of libc's dlopen().
- * libdw loads the library that asks debuginfod servers by it; in a static program that would bring
- * a second libc along, of the host and maybe of another version.  See dwarf_may_fetch().
+ * Part of the static program only, where the linker uses this function instead of libc's dlopen().
+ * libdw calls dlopen() to load its debuginfod client; in a static program that would also load a
+ * second libc, from the host and maybe of another version.  See dwarf_may_fetch().
  */
 #include <stddef.h>
 
@@ -12,5 +12,5 @@ void *__wrap_dlopen(const char *name, int flags)
 {
 	(void)name;
 	(void)flags;
-	return NULL; /* libdw goes on without */
+	return NULL; /* libdw continues without debuginfod */
 }

@@ -13,7 +13,7 @@
 #include "base/compiler.h"
 #include "base/units.h"
 
-/* What threads of a node, its NIFs and drivers may block in, above all. */
+/* System calls in which threads of a node, its NIFs and drivers mostly block. */
 #define FD(name)                                                                                   \
 	{                                                                                          \
 		SYS_##name, #name, true                                                            \
@@ -27,7 +27,7 @@ static const struct {
 	const char *name;
 	bool fd;
 } syscalls[] = {
-#ifdef SYS_open /* calls that newer architectures leave out */
+#ifdef SYS_open /* calls that newer architectures lack */
 	OTHER(open),
 	OTHER(poll),
 	OTHER(select),
@@ -183,8 +183,8 @@ bool thread_state_parse_syscall(struct thread_state *out, const char *text)
 	return out->where != 0;
 }
 
-/* A small file of a thread, NUL terminated; false if it cannot be read.  `keep`: a descriptor of
- * struct thread_files. */
+/* Reads a small file of a thread, NUL terminated; false if that fails.  `keep`: NULL, or a
+ * descriptor in struct thread_files that stays open. */
 static bool read_small(int os_pid, int os_tid, const char *name, int *keep, char *buf, size_t size)
 {
 	int fd = keep ? *keep : -1;
@@ -241,7 +241,7 @@ void thread_state_read(struct thread_state *out, int os_pid, int os_tid)
 	if (read_small(os_pid, os_tid, "stat", NULL, text, sizeof(text)) &&
 	    proc_stat_parse(&stat, text) == 0)
 		out->state = stat.state;
-	/* "0": it runs, or the kernel does not tell. */
+	/* "0": the thread runs, or the kernel hides the function */
 	if (read_small(os_pid, os_tid, "wchan", NULL, text, sizeof(text)) && strcmp(text, "0") != 0)
 		snprintf(out->wchan, sizeof(out->wchan), "%.*s", (int)sizeof(out->wchan) - 1, text);
 }

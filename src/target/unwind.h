@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwinding of native frames by call frame information (.eh_frame, there in stripped files too),
- * over a copy of the stack.  x86-64; keeps the registers that frames of compiled code use to find
- * their callers: rip, rsp, rbp, rbx; and r12, where the JIT of OTP 24 keeps the Erlang stack.
+ * Unwinding of native frames by call frame information (.eh_frame, which stripped files have too),
+ * over a copy of the stack.  x86-64.  Restores the registers that CFA rules of compiled code use:
+ * rip, rsp, rbp, rbx; and r12, where the JIT of OTP 24 keeps the Erlang stack.
  */
 #ifndef EBEAM_TARGET_UNWIND_H
 #define EBEAM_TARGET_UNWIND_H
@@ -11,12 +11,12 @@
 
 struct unwind_regs {
 	raddr ip, sp, bp, bx, r12;
-	/* ip is an instruction that was interrupted, as that of the innermost frame and of one that
-	 * a signal interrupted; else a return address. */
+	/* ip is the next instruction to run, as in the innermost frame and in one that a signal
+	 * interrupted; false: ip is a return address. */
 	bool exact;
 };
 
-/* The copy: the words from an address on; and a second part, above, of which nr may be 0. */
+/* A copy of stack memory: two parts, the second at a higher address, with nr = 0 if unused. */
 struct unwind_stack {
 	struct stack_part {
 		raddr base;
@@ -32,14 +32,15 @@ void unwinder_open(struct unwinder **out, struct objects *objects);
 void unwinder_close(struct unwinder *u);
 
 /*
- * From a frame to its caller: *r is changed to the caller's registers (ip = return address, sp =
- * canonical frame address).  0; 1: there is no caller, the thread began here (its return address is
- * undefined); -ENOENT: no frame information covers ip; -ENOTSUP: its rules are of a kind that is
- * not followed; -EFAULT: a saved register lies outside the copy.  *r is unchanged unless 0.
+ * Steps from a frame to its caller: *r becomes the caller's registers (ip = return address, sp =
+ * CFA). 0; 1: there is no caller, the thread began here (the rule of the return address is
+ * "undefined"); -ENOENT: no frame information covers ip; -ENOTSUP: the rules use operations that
+ * are not supported; -EFAULT: a saved register is outside of the copy.  *r is unchanged unless 0 is
+ * returned.
  */
 int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind_stack *stack);
 
-/* True if the function that holds this return address has no caller. */
+/* True if the function that holds return address `ra` has no caller. */
 bool unwinder_is_outermost(struct unwinder *u, raddr ra);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See unwind.h.  libdw interprets the frame programs; what it finds for an address is kept, so that
- * a hot address costs one lookup in a table. */
+/* See unwind.h.  libdw interprets the frame programs; the rule for each address is cached, so that
+ * a frequent address costs one table lookup. */
 #include "target/unwind.h"
 
 #include <dwarf.h>
@@ -13,14 +13,14 @@
 #include "base/vec.h"
 #include "target/elf_internal.h"
 
-#define MAX_RULES 32768 /* addresses remembered; then all are forgotten */
+#define MAX_RULES 32768 /* limit of cached rules; then the cache is emptied */
 
 /* DWARF register numbers, System V x86-64 psABI. */
 enum { REG_BX = 3, REG_BP = 6, REG_SP = 7, REG_R12 = 12, REG_RA = 16 };
 
 enum rule_kind { RULE_SAME, RULE_AT_CFA, RULE_AT_ADDRESS, RULE_UNDEFINED, RULE_OTHER };
 
-/* Operations of libdw, which keeps them as long as the Dwarf_CFI. */
+/* DWARF operations, owned by libdw as long as the Dwarf_CFI is open. */
 struct expression {
 	const Dwarf_Op *ops;
 	size_t nr;
@@ -28,29 +28,29 @@ struct expression {
 
 struct reg_rule {
 	enum rule_kind kind;
-	int64_t offset;		   /* from the CFA */
+	int64_t offset;		   /* from the CFA, for RULE_AT_CFA */
 	struct expression address; /* RULE_AT_ADDRESS */
 };
 
-/* How to find the caller from one address. */
+/* Rules to find the caller's registers from one address. */
 struct frame_rule {
 	raddr ip;
-	int err; /* 0, or why there is none */
+	int err; /* 0, or errno of an address without rules */
 	int cfa_reg;
 	int64_t cfa_offset;
-	struct expression cfa; /* instead; ops NULL = none */
-	bool signal;	       /* a signal handler returns through it */
+	struct expression cfa; /* instead of cfa_reg + cfa_offset; ops NULL = not used */
+	bool signal;	       /* this is the frame of a signal trampoline */
 	struct reg_rule ra, bp, bx, r12;
 };
 
 struct file_cfi {
 	const struct elf_file *elf;
-	Dwarf_CFI *cfi; /* NULL = the file has none */
+	Dwarf_CFI *cfi; /* NULL = the file has no frame information */
 };
 
 struct unwinder {
 	struct objects *objects;
-	unsigned int generation; /* of the maps that the rules are of */
+	unsigned int generation; /* objects_generation() when the rules were made */
 	VEC(struct file_cfi) files;
 	struct keytab rules; /* struct frame_rule */
 };
@@ -97,9 +97,9 @@ static struct reg_rule rule_of(Dwarf_Frame *frame, int reg)
 	if (dwarf_frame_register(frame, reg, mem, &ops, &nr) != 0)
 		return r;
 	if (nr == 0) {
-		/* Same value, or not spoken of, or undefined (ops is mem): for a register that the
-		 * ABI has callees preserve the first two are one, and no compiler gives up such a
-		 * register. */
+		/* "Same value", unspecified, or "undefined" (ops is mem).  The ABI has callees
+		 * preserve all registers of interest but RA, so that the first two mean the same,
+		 * and compilers mark none of them as undefined. */
 		r.kind = reg != REG_RA ? RULE_SAME : ops ? RULE_UNDEFINED : RULE_OTHER;
 	} else if (ops[0].atom == DW_OP_call_frame_cfa && nr == 1) {
 		r.kind = RULE_AT_CFA;
@@ -158,7 +158,7 @@ static int make_rule(Dwarf_CFI *cfi, uint64_t addr, struct frame_rule *rule)
 	return rc;
 }
 
-/* NULL: no file is known to be mapped there, which may change. */
+/* NULL: no known file is mapped at ip; not cached, as the maps may change. */
 static const struct frame_rule *rule_for(struct unwinder *u, raddr ip)
 {
 	unsigned int generation = objects_generation(u->objects);
@@ -245,8 +245,8 @@ static bool apply(unsigned int op, uint64_t a, uint64_t b, uint64_t *value)
 #define EXPRESSION_OPS	 64
 
 /*
- * Those operations that linkers and C libraries use for PLT stubs and signal frames: registers,
- * constants, sums, and what stands on the stack.
+ * Evaluates the operations that linkers and C libraries use for PLT stubs and signal frames:
+ * registers, constants, sums, and loads from the stack.
  */
 static int evaluate(const struct expression *e, const struct unwind_regs *r, raddr cfa,
 		    const struct unwind_stack *s, uint64_t *value)
@@ -295,7 +295,7 @@ static int evaluate(const struct expression *e, const struct unwind_regs *r, rad
 	return 0;
 }
 
-/* What an unwinding step works on: the frame, its rule and CFA, and the copy of the stack. */
+/* Input of an unwinding step: registers of the frame, rule, CFA and copy of the stack. */
 struct step {
 	const struct unwind_regs *regs;
 	const struct frame_rule *rule;
@@ -303,7 +303,7 @@ struct step {
 	raddr cfa;
 };
 
-/* *value is the register's in the frame, and becomes its caller's. */
+/* *value: the register in the frame; is set to its value in the caller. */
 static int restore(const struct step *f, const struct reg_rule *rule, uint64_t *value)
 {
 	raddr at = f->cfa + (uint64_t)rule->offset;
@@ -318,8 +318,8 @@ static int restore(const struct step *f, const struct reg_rule *rule, uint64_t *
 	} else if (rule->kind != RULE_AT_CFA) {
 		return -ENOTSUP;
 	} else if (at < f->regs->sp) {
-		/* In an epilogue: popped, so the register has it again (compilers do not say so).
-		 */
+		/* In an epilogue that has popped the register already (the frame information may
+		 * omit that): it has the caller's value. */
 		return 0;
 	}
 	return word_at(f->stack, at, value) ? 0 : -EFAULT;
@@ -337,8 +337,8 @@ static int cfa_in(struct step *f)
 		f->cfa = base + (uint64_t)rule->cfa_offset;
 	if (rc)
 		return rc;
-	/* The stack of a caller lies above: no progress is no frame.  A return address that is
-	 * popped is nowhere else. */
+	/* Refuses a CFA that is not above sp, as the caller's frame must be, and a return address
+	 * that is below sp: it was popped and is lost. */
 	return f->cfa <= f->regs->sp || (rule->ra.kind == RULE_AT_CFA &&
 					 f->cfa + (uint64_t)rule->ra.offset < f->regs->sp)
 		       ? -ENOTSUP
@@ -347,7 +347,8 @@ static int cfa_in(struct step *f)
 
 int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind_stack *stack)
 {
-	/* A return address may be the first of the next function: look before it. */
+	/* A call may be a function's last instruction, with the return address in the next
+	 * function: use the byte before. */
 	raddr ip = r->exact ? r->ip : r->ip - 1;
 	struct step f = {.regs = r, .stack = stack};
 	const struct frame_rule *rule;

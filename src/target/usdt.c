@@ -20,7 +20,7 @@
 
 /* ---- notes --------------------------------------------------------------------------------- */
 
-/* What a note says, if it lies within the file; `desc` is what follows its head. */
+/* Reads one note, `desc` without its head; false: it does not fit the file. */
 static bool read_note(const struct elf_file *e, struct elf_bytes desc, struct usdt_site *out)
 {
 	const struct elf_section *base = elf_file_section(e, BASE_SECTION);
@@ -38,7 +38,7 @@ static bool read_note(const struct elf_file *e, struct elf_bytes desc, struct us
 	out->args = out->name ? elf_bytes_string(desc, at) : NULL;
 	if (!out->args || !*out->name)
 		return false;
-	/* Whoever moved the sections since (prelink) did not change the notes. */
+	/* Moving sections after linking (prelink) leaves the old addresses in the notes. */
 	if (base && words[1])
 		moved = base->addr - words[1];
 	out->addr = words[0] + moved;
@@ -72,7 +72,7 @@ size_t usdt_sites(const struct elf_file *e, struct usdt_site **out)
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 
-/* A number as it fits, false if it does not, or is none. */
+/* Parses a number; false if there is none or it does not fit. */
 static bool parse_number(const char *text, const char **end, int64_t *value)
 {
 	char *after;
@@ -85,7 +85,7 @@ static bool parse_number(const char *text, const char **end, int64_t *value)
 	return errno == 0 && after != text;
 }
 
-/* What stands behind "N@", up to a blank. */
+/* Parses the operand behind "N@", up to a blank. */
 static bool parse_operand(const char *text, struct usdt_arg *arg)
 {
 	const char *end = text;
@@ -106,7 +106,7 @@ static bool parse_operand(const char *text, struct usdt_arg *arg)
 	return *end == ')' && (!end[1] || end[1] == ' ');
 }
 
-/* "-4@8(%rsp)" */
+/* Parses one argument, as "-4@8(%rsp)". */
 static bool parse_arg(const char *text, struct usdt_arg *arg)
 {
 	int64_t size = 8;
@@ -116,7 +116,7 @@ static bool parse_arg(const char *text, struct usdt_arg *arg)
 	if (*text && strchr("-0123456789", *text)) {
 		const char *at = text + strcspn(text, "@ ");
 
-		/* Without a size it is a word. */
+		/* An argument without a size is 8 bytes. */
 		if (*at == '@' && (!parse_number(text, &end, &size) || *end != '@'))
 			return false;
 		if (*at == '@')

@@ -5,7 +5,7 @@
 #include "base/compiler.h"
 #include "target/usdt_internal.h"
 
-/* Names of each register: 8, 4, 2, 1 bytes. */
+/* Names of each register by size: 8, 4, 2, 1 bytes. */
 static const char *const registers[NR_USDT_REGISTERS][4] = {
 	[USDT_RAX] = {"rax", "eax", "ax", "al"},      [USDT_RBX] = {"rbx", "ebx", "bx", "bl"},
 	[USDT_RCX] = {"rcx", "ecx", "cx", "cl"},      [USDT_RDX] = {"rdx", "edx", "dx", "dl"},
