@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binaries in patterns and guards: see call_pattern.h.  What is known of them is kept as bytes. */
+/* Parses binaries in patterns and guards (call_pattern.h); constant segments become bytes. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,16 +8,16 @@
 #include "names/utf8.h"
 
 #define UNIT_MAX      256
-#define LITERAL_BYTES 8 /* of a number that is kept as bytes */
+#define LITERAL_BYTES 8 /* longest integer that becomes literal bytes */
 
 struct binary {
 	struct call_parser *p;
 	bool in_guard;
 	VEC(struct pattern_segment) segments;
-	struct strbuf literal; /* bytes that no segment holds yet */
+	struct strbuf literal; /* constant bytes that are not yet in a segment */
 };
 
-/* What stands behind the value. */
+/* Type and size specification behind the value of a segment. */
 struct spec {
 	bool is_integer, is_float, is_bits, is_utf8;
 	bool is_signed, is_little, has_unit;
@@ -96,7 +96,7 @@ static int specifiers(struct call_parser *p, struct spec *s)
 	return 0;
 }
 
-/* 8 or N */
+/* Size of a segment: 8 or N. */
 static int size_value(struct binary *b, struct pattern_node **out)
 {
 	struct call_parser *p = b->p;
@@ -121,7 +121,7 @@ static int size_value(struct binary *b, struct pattern_node **out)
 	return 0;
 }
 
-/* :SIZE/TYPE-TYPE */
+/* Erlang's specification, :SIZE/TYPE-TYPE */
 static int erlang_spec(struct binary *b, struct pattern_node **size, struct spec *s)
 {
 	struct call_parser *p = b->p;
@@ -132,7 +132,7 @@ static int erlang_spec(struct binary *b, struct pattern_node **size, struct spec
 	return specifiers(p, s);
 }
 
-/* size(N), unit(8) */
+/* In Elixir: size(N), unit(8) */
 static int spec_call(struct binary *b, struct pattern_node **size, struct spec *s)
 {
 	struct call_parser *p = b->p;
@@ -140,14 +140,14 @@ static int spec_call(struct binary *b, struct pattern_node **size, struct spec *
 
 	if (!is_size && strcmp(p->word.buf, "unit") != 0)
 		return call_expected(p, "size(n) or unit(n)");
-	if (call_next(p) || call_next(p)) /* past ( */
+	if (call_next(p) || call_next(p)) /* to behind the ( */
 		return -EINVAL;
 	if (is_size ? size_value(b, size) : unit_value(p, s))
 		return -EINVAL;
 	return call_take(p, ")", "`)`");
 }
 
-/* ::SIZE-TYPE-TYPE in any order, SIZE*UNIT too */
+/* Elixir's specification, ::SIZE-TYPE-TYPE in any order, or SIZE*UNIT */
 static int elixir_spec(struct binary *b, struct pattern_node **size, struct spec *s)
 {
 	struct call_parser *p = b->p;
@@ -180,7 +180,7 @@ static int spec(struct binary *b, struct pattern_node **size, struct spec *s)
 
 /* ---- segments ------------------------------------------------------------------------------- */
 
-/* "abc": a byte for each character, or as UTF-8; in Elixir the bytes that it is. */
+/* A string as segment: Erlang's as bytes or UTF-8 of its characters, Elixir's as it is. */
 static int text(struct binary *b)
 {
 	struct strbuf chars = STRBUF_INIT;
@@ -216,7 +216,7 @@ static int text(struct binary *b)
 	return rc;
 }
 
-/* Whole bytes of a number that is known: as bytes.  False: it is none, or does not fit. */
+/* Turns an integer constant of whole bytes into literal bytes.  False: it is none or too large. */
 static bool fold(struct binary *b, const struct pattern_segment *s, const struct spec *spec)
 {
 	int64_t bits = s->size ? s->size->small * s->unit : 8, value;
@@ -226,7 +226,7 @@ static bool fold(struct binary *b, const struct pattern_segment *s, const struct
 	    bits > 8 * LITERAL_BYTES)
 		return false;
 	value = s->value->small;
-	/* A number that does not fit matches nothing; but one that is made is cut. */
+	/* In a pattern an integer that does not fit never matches; a guard truncates it. */
 	if (!b->in_guard && bits < 64) {
 		int64_t end = spec->is_signed ? 1ll << (bits - 1) : 1ll << bits;
 
@@ -280,7 +280,7 @@ static int check(struct binary *b, size_t at, const struct pattern_segment *s,
 	return 0;
 }
 
-/* <<1/float>>: a number without a point stands for the float there. */
+/* <<1/float>>: an integer literal means the float of that value. */
 static int make_float(struct binary *b, size_t at, struct pattern_node *n)
 {
 	double d = (double)n->small;
@@ -359,7 +359,7 @@ static int segments(struct binary *b)
 	return call_next(b->p);
 }
 
-/* "text" <> <<1, 2>> <> rest */
+/* Elixir's concatenation: "text" <> <<1, 2>> <> rest */
 static int joined(struct binary *b)
 {
 	struct pattern_segment rest = {.type = SEGMENT_BITS, .unit = 8};

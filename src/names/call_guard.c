@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Guards of call patterns: expressions, their operators bound as erl_parse.yrl of OTP 25 to 29
- * binds them (`and` like *, `or` like +, comparisons do not chain), and elixir_parser.yrl of Elixir
- * 1.14 to 1.19.  What only Elixir has is made of Erlang's: call_guard_elixir.c.
+ * Parses guards of call patterns: expressions with the operator precedence of erl_parse.yrl of OTP
+ * 25 to 29 (`and` like *, `or` like +, comparisons do not chain) and of elixir_parser.yrl of Elixir
+ * 1.14 to 1.19.  What only Elixir has becomes Erlang's expressions: call_guard_elixir.c.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/distance.h"
 #include "names/call_parse.h"
 
-/* The first row of each operator is Erlang's. */
+/* The first row of each operator has Erlang's spelling. */
 static const struct operator
 {
 	const char *text;
@@ -77,7 +77,7 @@ const char *guard_function_name(enum guard_function f)
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-/* All that guards of this language may call, and in Elixir more; NULL behind the last. */
+/* The i-th function that guards of this language may call (Elixir has more); NULL past the last. */
 static const char *function_name(const struct call_parser *p, size_t i)
 {
 	if (i < ARRAY_SIZE(functions))
@@ -85,7 +85,7 @@ static const char *function_name(const struct call_parser *p, size_t i)
 	return p->elixir ? call_kernel_name(i - ARRAY_SIZE(functions)) : NULL;
 }
 
-/* Half of a name must be right: at most three letters are wrong. */
+/* The function with the most similar name, for a suggestion: at most 3 letters differ. */
 static const char *nearest(const struct call_parser *p, const char *name)
 {
 	size_t least = MIN(strlen(name) / 3 + 1, (size_t)3) + 1;
@@ -126,7 +126,7 @@ static int item(struct call_parser *p, struct pattern_node **out)
 	return call_parse_expression(p, LEVEL_ORELSE, out);
 }
 
-/* At the ( behind the name of a function of erlang. */
+/* Parses a call of a function of module erlang; the word is the ( behind its name. */
 static int call(struct call_parser *p, const char *name, size_t at, struct pattern_node **out)
 {
 	struct pattern_node *n = call_node(p, PATTERN_CALL);
@@ -148,7 +148,7 @@ static int call(struct call_parser *p, const char *name, size_t at, struct patte
 			 n->nr);
 }
 
-/* Behind `erlang:`, or `:erlang.` */
+/* Parses a call behind `erlang:` or `:erlang.` */
 static int erlang_call(struct call_parser *p, struct pattern_node **out)
 {
 	const char *name = call_text(p, p->word.buf, p->word.len);
@@ -161,7 +161,7 @@ static int erlang_call(struct call_parser *p, struct pattern_node **out)
 	return call_is_sign(p, "(") ? call(p, name, at, out) : call_expected(p, "`(`");
 }
 
-/* At the name of one of Kernel's, directly in front of its arguments. */
+/* Parses a call of a function or macro of Elixir's Kernel; the word is its name. */
 static int kernel_call(struct call_parser *p, struct pattern_node **out)
 {
 	const char *name = call_text(p, p->word.buf, p->word.len);
@@ -181,7 +181,7 @@ static int kernel_call(struct call_parser *p, struct pattern_node **out)
 	return call_kernel(p, at, name, out);
 }
 
-/* An atom, or a call: f(...), erlang:f(...); in Elixir Kernel.f(...), :erlang.f(...). */
+/* Parses an atom, or a call: f(...), erlang:f(...); in Elixir Kernel.f(...), :erlang.f(...). */
 static int atom_or_call(struct call_parser *p, struct pattern_node **out)
 {
 	struct pattern_node *atom;
@@ -211,7 +211,7 @@ static int atom_or_call(struct call_parser *p, struct pattern_node **out)
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
-/* user.name.first of Elixir: what maps hold under atoms. */
+/* Elixir's user.name.first: values of atom keys in nested maps. */
 static int fields(struct call_parser *p, struct pattern_node **out)
 {
 	while (p->elixir && call_is_sign(p, ".")) {
@@ -281,7 +281,7 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 	return *out ? 0 : call_expected(p, "a value");
 }
 
-/* The operator at the word, between operands or in front of one, and its level; NULL: none. */
+/* The operator that the word is, with one or two operands, and its precedence; NULL: none. */
 static const struct operator*
 	operator_at(const struct call_parser *p, bool one_operand, enum call_level *level)
 {

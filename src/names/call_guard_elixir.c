@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Guards that only Elixir has, made of Erlang's as its compiler makes them: `in`, elem() ... */
+/* Guards of Elixir only (`in`, elem() ...), rewritten to Erlang's as its compiler does it. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #define STRUCT	  "__struct__"
 #define EXCEPTION "__exception__"
 
-/* Erlang's functions that Kernel does not offer: :erlang.element(1, t). */
+/* Functions of module erlang that Kernel does not have: :erlang.element(1, t). */
 static const char *const erlang_only[] = {"element", "float", "is_record", "map_get", "size"};
 
 struct kernel {
@@ -19,10 +19,10 @@ struct kernel {
 	enum pattern_operator op;
 };
 
-/* What is made of these looks at the value more than once: it may not grow without end. */
+/* Limit for a value that is copied by rewriting, as nested copies would grow exponentially. */
 #define SEVERAL_TIMES 256 /* nodes */
 
-/* ---- what it is made of --------------------------------------------------------------------- */
+/* ---- rewriting ------------------------------------------------------------------------------ */
 
 static struct pattern_node *atom(struct call_parser *p, const char *text)
 {
@@ -35,7 +35,7 @@ static int and_also(struct call_parser *p, struct pattern_node **all, struct pat
 				       : call_operator(p, OPERATOR_ANDALSO, *all, test, all);
 }
 
-/* Nodes of what is evaluated, up to `most`. */
+/* Number of nodes of an expression; stops counting above `most`. */
 static size_t count(const struct pattern_node *n, size_t most)
 {
 	size_t nr = 1;
@@ -59,7 +59,7 @@ static int make_operator(struct call_parser *p, const struct kernel *k, struct p
 	return call_operator(p, k->op, items[0], (*call)->nr > 1 ? items[1] : NULL, call);
 }
 
-/* elem(t, 0) is element(1, T) */
+/* elem(t, 0) becomes element(1, T). */
 static int make_elem(struct call_parser *p, const struct kernel *k, struct pattern_node **call)
 {
 	struct pattern_node *tuple = (*call)->items[0], *index = (*call)->items[1];
@@ -95,7 +95,7 @@ static struct pattern_node *field(struct call_parser *p, const char *name, struc
 	return n;
 }
 
-/* is_map_key(NAME, M), and then what it is there */
+/* Adds to *all: is_map_key(NAME, M), and value == `is`; if `is` is NULL, is_atom(value). */
 static int has_field(struct call_parser *p, const char *name, struct pattern_node *map,
 		     struct pattern_node *is, struct pattern_node **all)
 {
@@ -110,7 +110,7 @@ static int has_field(struct call_parser *p, const char *name, struct pattern_nod
 	return and_also(p, all, test);
 }
 
-/* Of any module, or of one; what is no atom there fails, as Kernel's does. */
+/* is_struct(m) or is_struct(m, NAME); a NAME that is no atom makes the guard fail, as in Kernel. */
 static int make_is_struct(struct call_parser *p, const struct kernel *k, struct pattern_node **call)
 {
 	struct pattern_node *map = (*call)->items[0], *is_atom;
@@ -130,7 +130,7 @@ static int make_is_struct(struct call_parser *p, const struct kernel *k, struct 
 	return has_field(p, STRUCT, map, name, call);
 }
 
-/* Up to Elixir 1.18 its field must be true; 1.20 asks for the key only.  Exceptions have true. */
+/* Elixir 1.20 needs only the key __exception__; up to 1.18 its value must be (and is) true. */
 static int make_is_exception(struct call_parser *p, const struct kernel *k,
 			     struct pattern_node **call)
 {
@@ -208,7 +208,7 @@ int call_kernel(struct call_parser *p, size_t at, const char *name, struct patte
 
 /* ---- in ------------------------------------------------------------------------------------- */
 
-/* V =:= A orelse V =:= B ... */
+/* x in [A, B] becomes V =:= A orelse V =:= B ... */
 static int in_list(struct call_parser *p, struct pattern_node *value,
 		   const struct pattern_node *list, struct pattern_node **out)
 {
@@ -226,7 +226,7 @@ static int in_list(struct call_parser *p, struct pattern_node *value,
 	return 0;
 }
 
-/* is_integer(V) andalso V >= FIRST andalso V =< LAST; a range that counts down has both swapped. */
+/* x in A..B: is_integer(V) andalso V >= FIRST andalso V =< LAST, swapped if it counts down. */
 static int in_range(struct call_parser *p, struct pattern_node *value, struct pattern_node *first,
 		    struct pattern_node *last, struct pattern_node **out)
 {
@@ -287,7 +287,7 @@ int call_parse_membership(struct call_parser *p, bool negation, struct pattern_n
 			return -EINVAL;
 		if (!call_is_reserved(p, "in"))
 			return call_expected(p, "`in` after `not`");
-		if (negation && !negated) { /* not x in y: not (x in y) */
+		if (negation && !negated) { /* `not x in y` means not (x in y) */
 			*value = (*value)->items[0];
 			negated = true;
 		}

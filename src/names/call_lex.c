@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The words of call patterns: Erlang's, as erl_scan.erl of OTP 25 to 29 takes them, and what
- * Elixir's (call_lex_elixir.c) have in common with them.
+ * The lexer of call patterns: Erlang's words (tokens) as in erl_scan.erl of OTP 25 to 29, and what
+ * Elixir's lexer (call_lex_elixir.c) has in common with it.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "names/call_parse.h"
 #include "names/utf8.h"
 
-#define SHOWN 300 /* bytes of a text that an error shows around the place */
+#define SHOWN 300 /* bytes of the text that an error shows around its position */
 
 static const char *const reserved[] = {
 	"after", "and",	 "andalso", "band",   "begin",	 "bnot", "bor", "bsl",	"bsr",
@@ -21,7 +21,7 @@ static const char *const reserved[] = {
 	"not",	 "of",	 "or",	    "orelse", "receive", "rem",	 "try", "when", "xor",
 };
 
-/* Longest first. */
+/* Longer signs before their prefixes. */
 static const char *const erlang_signs[] = {
 	"=:=", "=/=", "...", "->", "==", "/=", "=<", ">=", "<<", ">>", ":=", "=>",
 	"++",  "--",  "||",  "<-", "<",	 ">",  "=",  "(",  ")",	 "[",  "]",  "{",
@@ -79,7 +79,7 @@ int call_fail(struct call_parser *p, size_t at, const char *fmt, ...)
 	to = MIN(len, from + SHOWN);
 	while (to < len && ((unsigned char)p->text[to] & 0xc0) == 0x80)
 		to--;
-	/* One character, one column: no tabs, nothing that a terminal obeys. */
+	/* One column for each character: tabs and control characters become blanks. */
 	for (size_t i = from; i < to; i++)
 		strbuf_addch(&shown, (unsigned char)p->text[i] < ' ' || p->text[i] == 0x7f
 					     ? ' '
@@ -122,7 +122,7 @@ int call_take(struct call_parser *p, const char *sign, const char *expected)
 
 /* ---- characters ----------------------------------------------------------------------------- */
 
-/* -1: none */
+/* -1: no hex digit */
 static int hex_digit(char c)
 {
 	if (call_is_digit(c))
@@ -150,7 +150,7 @@ int call_code_point(struct call_parser *p, size_t at, int fewest, int most, cons
 	return 0;
 }
 
-/* Behind a backslash. */
+/* Parses an escape sequence, behind its backslash. */
 static int escape(struct call_parser *p, uint32_t *c)
 {
 	static const char letters[] = "bdefnrstv", values[] = "\b\177\033\f\n\r \t\v";
@@ -182,7 +182,7 @@ static int escape(struct call_parser *p, uint32_t *c)
 	return 0;
 }
 
-/* One character, escaped or not; p->at is behind it. */
+/* Parses one character, escaped or not; p->at is then behind it. */
 static int character(struct call_parser *p, uint32_t *c)
 {
 	if (p->text[p->at] == '\\') {
@@ -228,7 +228,7 @@ int call_quoted(struct call_parser *p, char quote)
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-/* Digits with single underscores between them, into p->word. */
+/* Appends digits, with single underscores between them, to p->word. */
 static void digits(struct call_parser *p, unsigned int base)
 {
 	const char *s = p->text;
@@ -248,7 +248,7 @@ static void digits(struct call_parser *p, unsigned int base)
 	}
 }
 
-/* Behind the letter or # in front of its digits. */
+/* Parses a number of a base, behind the letter or # in front of its digits. */
 static int in_base(struct call_parser *p, unsigned int base)
 {
 	p->at++;
@@ -258,7 +258,7 @@ static int in_base(struct call_parser *p, unsigned int base)
 	return 0;
 }
 
-/* 0x1f, 0o17, 0b11: Elixir's.  0: another letter. */
+/* Base of Elixir's 0x1f, 0o17, 0b11; 0: not a prefix. */
 static unsigned int prefix_base(char c)
 {
 	return c == 'x' ? 16 : c == 'o' ? 8 : c == 'b' ? 2 : 0;
@@ -273,7 +273,7 @@ static int based(struct call_parser *p, size_t at)
 	return in_base(p, (unsigned int)base);
 }
 
-/* .5e-3 behind the digits of a number */
+/* Parses .5e-3 behind the digits of a number. */
 static int fraction(struct call_parser *p, size_t at)
 {
 	struct strbuf all = STRBUF_INIT;
@@ -321,7 +321,7 @@ int call_number(struct call_parser *p)
 	return rc;
 }
 
-/* $c */
+/* Parses $c. */
 static int character_number(struct call_parser *p)
 {
 	uint32_t c;
@@ -370,7 +370,7 @@ static void name(struct call_parser *p)
 {
 	size_t from = p->at;
 
-	/* Upper case of Latin-1 begins a variable, too. */
+	/* An upper-case letter of Latin-1 begins a variable, too. */
 	p->now.kind = call_is_upper(p->text[from]) || is_latin1_upper(p->text + from)
 			      ? WORD_VARIABLE
 			      : WORD_ATOM;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The words of call patterns in Elixir's spelling, as elixir_tokenizer.erl of Elixir 1.14 to 1.19
- * takes them: the same words in other clothes.  An alias is the atom that it stands for, a charlist
- * a text of Erlang, and `1..3` three words.
+ * The lexer of call patterns in Elixir's spelling, as elixir_tokenizer.erl of Elixir 1.14 to 1.19.
+ * It makes Erlang's words: an alias is an atom, a charlist a string, and `1..3` three words.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +15,7 @@ static const char *const reserved[] = {
 	"after", "and", "catch", "do", "else", "end", "fn", "in", "not", "or", "rescue", "when",
 };
 
-/* Longest first. */
+/* Longer signs before their prefixes. */
 static const char *const signs[] = {
 	"!==", "===", "&&&", "|||", "^^^", "~~~", "<<<", ">>>", "->", "==", "!=", "=~", "<=",
 	">=",  "<<",  ">>",  "<>",  "=>",  "++",  "--",	 "::",	"..", "//", "||", "&&", "<-",
@@ -24,7 +23,7 @@ static const char *const signs[] = {
 	"|",   "+",   "-",   "*",   "/",   ".",	  "%",	 "^",	"!",  "&",  ":",  "@",
 };
 
-/* ---- texts ---------------------------------------------------------------------------------- */
+/* ---- strings -------------------------------------------------------------------------------- */
 
 static void add(struct call_parser *p, uint32_t c, bool bytes)
 {
@@ -34,7 +33,7 @@ static void add(struct call_parser *p, uint32_t c, bool bytes)
 		strbuf_addch(&p->word, '\0');
 }
 
-/* Of the letter behind a backslash; what has no meaning is itself. */
+/* The character that a letter behind a backslash stands for; other letters stand for themselves. */
 static uint32_t escaped(uint32_t c)
 {
 	static const char letters[] = "0abdefnrstv", values[] = "\0\a\b\177\033\f\n\r \t\v";
@@ -43,7 +42,7 @@ static uint32_t escaped(uint32_t c)
 	return found ? (unsigned char)values[found - letters] : c;
 }
 
-/* p->at is at the backslash. */
+/* Parses an escape sequence; p->at is at its backslash. */
 static int escape(struct call_parser *p, bool bytes)
 {
 	size_t at = p->at++;
@@ -66,7 +65,7 @@ static int escape(struct call_parser *p, bool bytes)
 	if (braces || !c)
 		add(p, c, bytes);
 	else
-		strbuf_addch(&p->word, (char)c); /* a byte, of which more may make a character */
+		strbuf_addch(&p->word, (char)c); /* one byte, maybe of a character of several */
 	return 0;
 }
 
@@ -83,7 +82,7 @@ static int check_utf8(struct call_parser *p, size_t at)
 	return 0;
 }
 
-/* What stands up to `close`; raw: a backslash is one. */
+/* Parses a string up to `close`; raw: a backslash is no escape. */
 static int quoted(struct call_parser *p, char close, bool bytes, bool raw)
 {
 	const char *s = p->text;
@@ -115,7 +114,7 @@ int call_elixir_quoted(struct call_parser *p, char close, bool bytes)
 	return quoted(p, close, bytes, false);
 }
 
-/* Is what ends at p->at a key, and its colon no ::?  Then it is behind it. */
+/* If a colon (not ::) is at p->at, the word is a key, and p->at is then behind the colon. */
 static bool is_key(struct call_parser *p)
 {
 	if (p->text[p->at] != ':' || p->text[p->at + 1] == ':')
@@ -135,14 +134,14 @@ static int quoted_word(struct call_parser *p)
 		return -EINVAL;
 	if (!is_key(p) || quote != '"')
 		return 0;
-	p->at = at; /* an atom: UTF-8 */
+	p->at = at; /* again as an atom, which must be UTF-8 */
 	if (quoted(p, quote, false, false))
 		return -EINVAL;
 	p->at++;
 	return 0;
 }
 
-/* ~c"text", ~s[text]; ~C and ~S without escapes */
+/* Sigils ~c"text", ~s[text]; ~C and ~S have no escapes. */
 static int sigil(struct call_parser *p)
 {
 	static const char opening[] = "([{<\"'/|", closing[] = ")]}>\"'/|";
@@ -161,7 +160,7 @@ static int sigil(struct call_parser *p)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Letters, digits, _ and @, and ? or ! behind them, but `x!=1` is no `x! = 1`. */
+/* Letters, digits, _ and @, then at most one ? or !; in `x!=1` the ! belongs to `!=`. */
 static void identifier(struct call_parser *p)
 {
 	const char *s = p->text;
@@ -225,7 +224,7 @@ static int alias(struct call_parser *p)
 	return 0;
 }
 
-/* Behind its colon. */
+/* Parses an atom; p->at is at its colon. */
 static int atom(struct call_parser *p)
 {
 	size_t len = elixir_operator_length(p->text + ++p->at);
@@ -248,7 +247,7 @@ static int atom(struct call_parser *p)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/* ?a, ?\n */
+/* Parses ?a or ?\n. */
 static int character(struct call_parser *p)
 {
 	bool is_escape = p->text[p->at + 1] == '\\';
@@ -263,7 +262,7 @@ static int character(struct call_parser *p)
 	return 0;
 }
 
-/* +: 1 */
+/* An operator as a key: `+: 1`. */
 static bool operator_key(struct call_parser *p)
 {
 	size_t len = elixir_operator_length(p->text + p->at);

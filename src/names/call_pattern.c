@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See call_pattern.h.  Here: which function, what is to be shown, and the memory of it all. */
+/* See call_pattern.h.  This file parses the function and the actions, and owns the memory. */
 #include "names/call_pattern.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ void call_pattern_free(struct call_pattern *p)
 	free(p);
 }
 
-/* ---- which function ------------------------------------------------------------------------- */
+/* ---- the function --------------------------------------------------------------------------- */
 
 static void skip_spaces(struct call_parser *p)
 {
@@ -79,7 +79,7 @@ static void skip_spaces(struct call_parser *p)
 		p->at++;
 }
 
-/* Letters, digits, _ and @, and at most one ? or ! behind them, into p->word. */
+/* Reads letters, digits, _ and @, and (marks) at most one ? or ! behind them, into p->word. */
 static void plain_name(struct call_parser *p, bool marks)
 {
 	size_t from = p->at;
@@ -116,7 +116,8 @@ static int empty(struct call_parser *p, size_t at, const char *what)
 	return call_fail(p, at, "expected %s", what);
 }
 
-/* The module, and the : or . behind it.  Who spells it as Elixir does spells terms so, too. */
+/* Parses the module and the : or . behind it.  A module in Elixir's spelling means that terms are
+ * in Elixir's spelling, too. */
 static int module(struct call_parser *p)
 {
 	struct strbuf name = STRBUF_INIT;
@@ -155,7 +156,7 @@ static int module(struct call_parser *p)
 	return 0;
 }
 
-/* Signs that name a function: erlang:+/2, Kernel.==/2.  A slash and a number is an arity. */
+/* Length of an operator as function name: erlang:+/2, Kernel.==/2; in front of /N for an arity. */
 static size_t operator_length(const char *s)
 {
 	size_t len = 0;
@@ -163,7 +164,7 @@ static size_t operator_length(const char *s)
 	while (s[len] && strchr("+-*/=<>!&|^~@.\\", s[len])) {
 		if (s[len] == '/' && len && s[len + 1] >= '0' && s[len + 1] <= '9')
 			break;
-		/* `->` ends the name of +, not of nothing. */
+		/* In `+->` the name is `+`; a name cannot be empty. */
 		if (len && strncmp(s + len, "->", 2) == 0)
 			break;
 		len++;
@@ -228,7 +229,7 @@ static int arguments(struct call_parser *p)
 	return rc;
 }
 
-/* ---- what is to be shown -------------------------------------------------------------------- */
+/* ---- actions -------------------------------------------------------------------------------- */
 
 static int actions(struct call_parser *p)
 {
@@ -281,7 +282,7 @@ static int rest(struct call_parser *p)
 	return p->now.kind == WORD_END ? 0 : call_expected(p, expected);
 }
 
-/* What stands between % and { is an atom, whichever guard holds. */
+/* Adds to each guard the test that a variable between % and { is bound to an atom. */
 static void structs_are_atoms(struct call_parser *p)
 {
 	uint32_t nr = (uint32_t)p->structs.len;
@@ -307,7 +308,7 @@ static void structs_are_atoms(struct call_parser *p)
 	}
 }
 
-/* Is there something that arguments must be? */
+/* Do the arguments or guards restrict which calls match? */
 static bool has_conditions(const struct call_pattern *p)
 {
 	uint32_t nr = 0;
@@ -317,7 +318,7 @@ static bool has_conditions(const struct call_pattern *p)
 			return true;
 		nr += p->args[i]->kind == PATTERN_VARIABLE;
 	}
-	return p->nr_guards || nr > p->nr_variables; /* one stands twice */
+	return p->nr_guards || nr > p->nr_variables; /* a variable twice: equal values */
 }
 
 static int parse(struct call_parser *p)

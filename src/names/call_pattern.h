@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which calls of functions are meant, as redbug spells it:
+ * A call pattern: which calls of functions to show, in the syntax of redbug:
  *
  *   mod:fun/2   mod:fun   mod:_   'my mod':'f!'/1   Enum.map/2   MyApp.Server.handle_call
  *   mod:fun(key, {ok, N}, [_ | T]) when N > 3, is_list(T); N =:= 0 -> return,stack
  *
- * Arguments are patterns as in the head of a function, behind `when` stand guards as Erlang has
- * them.  A module in Elixir's spelling (Mod.f, :mod.f, _.f) has both in Elixir's:
+ * Arguments are patterns as in a function head, guards behind `when` are as in Erlang.  With a
+ * module in Elixir's spelling (Mod.f, :mod.f, _.f) both are in Elixir's:
  *
  *   MyApp.Server.handle_call({:add, %{id: n}}, _, _) when n > 3 and n not in [5, 7]
  *
- * and then the same tree as in Erlang's.  This is the text taken apart; what it means in a node:
- * beam/match/call_match.h.
+ * and become the same tree as Erlang's.  This file has the parsed text; beam/match/call_match.h
+ * applies it in a node.
  *
- * The text is foreign: at most CALL_PATTERN_TEXT bytes, nested at most CALL_PATTERN_DEPTH deep, so
- * who walks a tree may recurse.  Everything in it belongs to the struct call_pattern.
+ * The text is not trusted: at most CALL_PATTERN_TEXT bytes, nested at most CALL_PATTERN_DEPTH deep,
+ * so that functions that walk a tree may recurse.  All memory is owned by the struct call_pattern.
  */
 #ifndef EBEAM_NAMES_CALL_PATTERN_H
 #define EBEAM_NAMES_CALL_PATTERN_H
@@ -38,12 +38,12 @@ enum pattern_kind {
 	PATTERN_INTEGER,  /* small, or *big if that is not NULL */
 	PATTERN_FLOAT,	  /* real */
 	PATTERN_PID,	  /* pid */
-	PATTERN_LIST,	  /* items, tail (NULL: []); texts are lists of their characters */
+	PATTERN_LIST,	  /* items, tail (NULL: []); a string is a list of characters */
 	PATTERN_TUPLE,	  /* items */
 	PATTERN_MAP,	  /* items: key, value, key, value ... */
 	PATTERN_BINARY,	  /* segments */
 	PATTERN_ALIAS,	  /* items: two patterns, P = P */
-	/* In guards only; there lists, tuples and binaries are made of their items. */
+	/* In guards only, where lists, tuples and binaries are constructed from their items. */
 	PATTERN_OPERATOR, /* op, items: one or two */
 	PATTERN_CALL,	  /* function, items */
 };
@@ -73,13 +73,13 @@ enum pattern_operator {
 	OPERATOR_XOR,
 	OPERATOR_ANDALSO,
 	OPERATOR_ORELSE,
-	OPERATOR_NOT, /* with one operand, as those that follow */
+	OPERATOR_NOT, /* this one and the next two have one operand */
 	OPERATOR_BNOT,
 	OPERATOR_MINUS,
 	OPERATOR_PLUS,
 };
 
-/* name, fewest and most arguments: erlang's functions that guards may call. */
+/* Functions of module erlang that guards may call: enum suffix, name, fewest and most arguments. */
 #define GUARD_FUNCTIONS(X)                                                                         \
 	X(ABS, abs, 1, 1)                                                                          \
 	X(BINARY_PART, binary_part, 2, 3)                                                          \
@@ -126,21 +126,21 @@ enum guard_function {
 
 enum segment_type { SEGMENT_LITERAL, SEGMENT_INTEGER, SEGMENT_FLOAT, SEGMENT_BITS };
 
-/* A part of <<...>>. */
+/* A segment of <<...>>. */
 struct pattern_segment {
 	enum segment_type type;
-	const char *bytes; /* literal: these, so many */
+	const char *bytes; /* for a literal: `len` bytes */
 	size_t len;
-	struct pattern_node *value; /* the others: _, a variable or a number */
-	struct pattern_node *size;  /* an integer or a variable; NULL: all the rest */
-	uint32_t unit;		    /* bits that size counts */
+	struct pattern_node *value; /* other types: _, a variable or a number */
+	struct pattern_node *size;  /* an integer or a variable; NULL: the whole rest */
+	uint32_t unit;		    /* bits per unit of size */
 	bool is_signed, little;
 };
 
 struct pattern_node {
 	enum pattern_kind kind;
-	uint32_t id;	/* 0 .. nr_nodes-1 of the pattern */
-	uint32_t depth; /* of what is below it; 1 = nothing */
+	uint32_t id;	/* number of the node in its pattern, 0 .. nr_nodes - 1 */
+	uint32_t depth; /* levels of nodes, this one included; 1 = no children */
 	union {
 		uint32_t slot;
 		struct {
@@ -149,7 +149,7 @@ struct pattern_node {
 		};
 		struct {
 			int64_t small;
-			const struct bigint *big; /* beyond what `small` holds; else NULL */
+			const struct bigint *big; /* a value that does not fit `small`; else NULL */
 		};
 		double real;
 		struct {
@@ -165,7 +165,7 @@ struct pattern_node {
 	uint32_t nr_segments;
 };
 
-/* Holds if each test of it is true. */
+/* True if all its tests are true. */
 struct call_guard {
 	struct pattern_node **tests;
 	uint32_t nr;
@@ -175,9 +175,9 @@ struct call_pattern {
 	const char *module;	    /* text of the atom, without quotes; NULL = any */
 	const char *function;	    /* likewise */
 	int arity;		    /* -1 = any */
-	struct pattern_node **args; /* `arity` of them, if they were written */
-	bool has_args; /* they matter: (_, X) means no more than an arity, and is that */
-	struct call_guard *guards; /* one of them must hold; none: nothing has to */
+	struct pattern_node **args; /* `arity` patterns; NULL if none were given */
+	bool has_args;		    /* args or guards restrict the calls; (_, X) does not */
+	struct call_guard *guards;  /* one of them must be true; none: no condition */
 	uint32_t nr_guards;
 	const char **variables; /* names by slot */
 	uint32_t nr_variables;
@@ -187,7 +187,7 @@ struct call_pattern {
 	VEC(void *) owned;
 };
 
-/* ERROR_KIND_USAGE: column, what was expected, the text with a caret below the place. */
+/* ERROR_KIND_USAGE: column, what was expected, and the text with a caret below the error. */
 int call_pattern_parse(struct call_pattern **out, const char *text, struct error *err);
 void call_pattern_free(struct call_pattern *p); /* NULL ok */
 

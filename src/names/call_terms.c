@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Patterns of arguments: see call_pattern.h. */
+/* Parses patterns of arguments: see call_pattern.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,7 +95,7 @@ int call_parse_constant(struct call_parser *p, struct pattern_node **out)
 	return call_next(p);
 }
 
-/* + or - in front of a number. */
+/* Parses a number behind + or -. */
 static int signed_number(struct call_parser *p, struct pattern_node **out)
 {
 	bool minus = call_is_sign(p, "-");
@@ -135,7 +135,7 @@ int call_parse_string(struct call_parser *p, struct pattern_node **out)
 
 static int operand(struct call_parser *p, struct pattern_node **out);
 
-/* "abc" ++ T, which binds more tightly than =; *out is what stands in front of it. */
+/* Parses `++ T` behind the string *out; ++ binds more tightly than =. */
 static int joined(struct call_parser *p, struct pattern_node **out)
 {
 	if (!call_is_sign(p, "++"))
@@ -154,7 +154,7 @@ static int string(struct call_parser *p, struct pattern_node **out)
 
 typedef int (*parse_item)(struct call_parser *p, struct pattern_node **out);
 
-/* a: 1, b: 2 up to `end`; in a map as keys and values, else as pairs. */
+/* Elixir's keywords a: 1, b: 2 up to `end`; in a map they are keys and values, else pairs. */
 static int keywords(struct call_parser *p, struct call_items *items, bool in_map, const char *end,
 		    parse_item item)
 {
@@ -183,7 +183,7 @@ static int keywords(struct call_parser *p, struct call_items *items, bool in_map
 	return 0;
 }
 
-/* The next of a list, a tuple or arguments; `expected`: what stands after the one before. */
+/* Parses the next item of a list, tuple or arguments; `expected`: instead of a missing comma. */
 static int element(struct call_parser *p, struct call_items *items, const char *end,
 		   const char *expected, parse_item item)
 {
@@ -256,7 +256,7 @@ static bool has_variables(const struct pattern_node *n)
 	return n->tail && has_variables(n->tail);
 }
 
-/* KEY := PATTERN, KEY => PATTERN in Elixir */
+/* A pair of a map: KEY := PATTERN, in Elixir KEY => PATTERN. */
 static int pair(struct call_parser *p, struct call_items *items)
 {
 	const char *sign = p->elixir ? "=>" : ":=";
@@ -284,7 +284,7 @@ static void add_field(struct call_parser *p, struct call_items *items, const cha
 	vec_push(&items->list, value);
 }
 
-/* What stands between % and { of Elixir, if something does. */
+/* Parses the name of an Elixir struct between % and {, if there is one. */
 static int struct_name(struct call_parser *p, struct call_items *items)
 {
 	struct pattern_node *name;
@@ -339,7 +339,7 @@ static bool is_less(const struct pattern_node *a, const struct pattern_node *b)
 	return bigint_compare(a->big ? a->big : &left, b->big ? b->big : &right) < 0;
 }
 
-/* A..B of Elixir, which is a struct; *out is A. */
+/* Elixir's range A..B or A..B//C, a struct; *out is A and becomes the range. */
 static int range(struct call_parser *p, struct pattern_node **out)
 {
 	struct pattern_node *n = call_node(p, PATTERN_MAP), *last, *step = NULL;
@@ -425,7 +425,7 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 	return call_expected(p, "a pattern");
 }
 
-/* What neither =, nor .. of Elixir stands in. */
+/* An operand of = and of Elixir's `..`. */
 static int operand(struct call_parser *p, struct pattern_node **out)
 {
 	int rc;
@@ -439,7 +439,7 @@ static int operand(struct call_parser *p, struct pattern_node **out)
 	return rc;
 }
 
-/* A pattern without =. */
+/* An operand of =, or a range. */
 static int part(struct call_parser *p, struct pattern_node **out)
 {
 	int rc = operand(p, out);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "17beam_jit_call_nif"; *at goes on behind it. */
+/* Appends one component, as "17beam_jit_call_nif"; *at is then behind it. */
 static bool add_part(const char **at, char *out, size_t size, size_t *len)
 {
 	char *name;
@@ -32,15 +32,15 @@ bool cxx_name(const char *symbol, char *out, size_t size)
 
 	if (strncmp(at, "_ZN", 3) == 0) {
 		at += 3;
-		at += *at == 'K'; /* a const member function */
+		at += *at == 'K'; /* K: a const member function */
 		do
 			ok = add_part(&at, out, size, &len);
 		while (ok && *at != 'E');
 	} else {
 		ok = strncmp(at, "_Z", 2) == 0;
 		at += 2;
-		at += ok && *at == 'L'; /* static */
-		ok = ok && add_part(&at, out, size, &len) && *at != 'I'; /* of a template */
+		at += ok && *at == 'L';					 /* L: internal linkage */
+		ok = ok && add_part(&at, out, size, &len) && *at != 'I'; /* I: template arguments */
 	}
 	if (!ok)
 		out[0] = '\0';

@@ -17,7 +17,7 @@
 #define PREFIX	    "Elixir."
 #define PREFIX_SIZE (sizeof(PREFIX) - 1)
 
-/* Can follow a dot as they are. */
+/* Operators that can follow a dot without quotes. */
 static const char *const callable_operators[] = {
 	"!",	"!=", "!==", "&", "&&", "&&&", "*",   "**",  "+",   "++",  "+++",
 	"-",	"--", "---", "/", "::", "<",   "<-",  "<<<", "<<~", "<=",  "<>",
@@ -25,8 +25,8 @@ static const char *const callable_operators[] = {
 	"\\\\", "^",  "^^^", "|", "|>", "||",  "|||", "~>",  "~>>", "~~~",
 };
 
-/* Letters beyond ASCII that Elixir takes in identifiers; only some may be the first one, since an
- * upper-case letter would start an alias.  `step` 2: lower-case letters are every second one. */
+/* Letters beyond ASCII in Elixir's identifiers; `starts`: may also be first (an upper-case letter
+ * would begin an alias).  `step` 2: every second character of the range is a lower-case letter. */
 static const struct letters {
 	uint32_t first, last;
 	uint32_t step;
@@ -94,7 +94,7 @@ static bool is_operator(const char *text, size_t len)
 	return false;
 }
 
-/* [a-z_] [A-Za-z0-9_]* [?!]?, and the letters above. */
+/* Matches [a-z_] [A-Za-z0-9_]* [?!]?, with the letters above. */
 static bool is_identifier(const char *text, size_t len)
 {
 	uint32_t c;
@@ -121,7 +121,7 @@ const char *elixir_bare(const char *text)
 	return strncmp(text, PREFIX, PREFIX_SIZE) == 0 ? text + PREFIX_SIZE : text;
 }
 
-/* "Elixir" and then any number of ".Segment", ASCII alone. */
+/* Is it "Elixir" followed by any number of ".Segment", all in ASCII? */
 bool elixir_is_alias(const char *text, size_t len)
 {
 	if (!elixir_is_module(text, len))
@@ -136,7 +136,7 @@ bool elixir_is_alias(const char *text, size_t len)
 	return text[len - 1] != '.';
 }
 
-/* Invisible, or turns the direction of what follows: Elixir 1.15 and later escape them. */
+/* Is it invisible, or changes the text direction?  Elixir 1.15 and later escape such characters. */
 static bool is_confusing(uint32_t c)
 {
 	static const struct {
@@ -195,7 +195,7 @@ void elixir_format_module(struct strbuf *out, const char *text, size_t len)
 		add_quoted(out, text, len);
 		return;
 	}
-	/* `Elixir.Elixir.Foo` keeps its prefix: `Elixir.Foo` would be another module. */
+	/* `Elixir.Elixir.Foo` keeps its prefix: without it, it would be module `Elixir.Foo`. */
 	if (len >= sizeof(nested) - 1 && memcmp(text, nested, sizeof(nested) - 1) == 0 &&
 	    (len == sizeof(nested) - 1 || text[sizeof(nested) - 1] == '.'))
 		strbuf_add(out, text, len);
@@ -256,7 +256,7 @@ void elixir_format_function(struct strbuf *out, const char *module, const char *
 
 /* ---- terms ---------------------------------------------------------------------------------- */
 
-/* Can be atoms without quotes beside the callable ones, or cannot although they are callable. */
+/* Atoms without quotes that are not callable; and callable ones that need quotes as atoms. */
 static const char *const atom_operators[] = {
 	"%", "%{}", "{}", "<<>>", "->", ".", "..", "...", "..//",
 };
@@ -286,7 +286,7 @@ size_t elixir_operator_length(const char *text)
 	return longest;
 }
 
-/* Letters of any case first, and '@' within, beside what identifiers are made of. */
+/* Atoms without quotes: as identifiers, but with any letter first, and with '@' inside. */
 static bool is_plain_atom(const char *text, size_t len)
 {
 	uint32_t c;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The dictionary (see names.h): six tables of entries by dense id, and, when it is filled by
- * interning, a hash index over each.  Entries stand in chunks that never move, strings in an
- * arena, so that what a getter returned stays valid.  Ids are checked here, contents are not:
- * strings are bytes as they came, and become text in names_format.c.
+ * The dictionary (see names.h): six tables of entries by dense id, and, if it is filled by
+ * interning, a hash index for each.  Entries are in chunks that never move, strings in an arena, so
+ * that pointers from getters stay valid.  Ids are checked here, contents are not: strings are
+ * stored as given, and converted to valid text by names_format.c.
  */
 #include "names/names.h"
 
@@ -26,14 +26,14 @@ struct string_entry {
 
 struct stack_entry {
 	struct name_stack stack;
-	uint32_t depth; /* frames up to the root, 1.. */
+	uint32_t depth; /* number of frames, 1.. */
 };
 
 struct table {
 	char **chunks; /* of CHUNK_ENTRIES entries */
 	uint32_t count;
 	uint32_t entry_size;
-	uint32_t overflow; /* id of the "[overflow]" entry, 0 = not needed yet */
+	uint32_t overflow; /* id of the "[overflow]" entry, 0 = not made yet */
 	struct idmap index;
 };
 
@@ -96,7 +96,7 @@ static void *table_entry(const struct table *table, uint32_t id)
 	return table->chunks[id / CHUNK_ENTRIES] + (size_t)(id % CHUNK_ENTRIES) * table->entry_size;
 }
 
-/* The array of chunks doubles whenever the number of chunks is a power of two. */
+/* The array of chunks is doubled when the number of chunks reaches a power of two. */
 static uint32_t append(struct table *table, const void *entry)
 {
 	uint32_t at = table->count % CHUNK_ENTRIES, nr = table->count / CHUNK_ENTRIES;
@@ -184,9 +184,9 @@ uint64_t names_overflows(const struct names *n)
 /* ---- entries from ids ---------------------------------------------------------------------- */
 
 /*
- * The bytes that are kept of a string: at most NAMES_MAX_STRING of them, cut between characters;
- * a NUL (atoms may hold one) as the two bytes C0 80, which no UTF-8 text contains, so that
- * strings can be NUL terminated.  `scratch` holds the result if it differs from the input.
+ * The bytes that are stored of a string: at most NAMES_MAX_STRING, truncated between characters; a
+ * NUL (atoms may have one) as the two bytes C0 80, which are not in valid UTF-8, so that strings
+ * can be NUL terminated.  `scratch` holds the result if it differs from the input.
  */
 static const char *keep_bytes(const char *s, size_t *len, struct strbuf *scratch)
 {
@@ -312,7 +312,7 @@ static uint32_t append_overflow(struct names *n, enum names_table t)
 	return id;
 }
 
-/* The "[overflow]" entries stand beyond the limit: at most one of each kind. */
+/* The "[overflow]" entries are added beyond the limit: at most one of each kind. */
 static uint32_t overflow_id(struct names *n, enum names_table t)
 {
 	struct table *table = &n->tables[t];
@@ -405,7 +405,7 @@ static uint32_t hash_two(uint32_t a, uint32_t b)
 	return hash_mix(0, (uint64_t)a << 32 | b);
 }
 
-/* Not intern(): the bytes move into the arena only when the string is new. */
+/* Not by intern(): the bytes are copied to the arena only if the string is new. */
 uint32_t names_intern_string(struct names *n, const char *s, size_t len, bool *is_new)
 {
 	struct table *table = &n->tables[NAMES_STRINGS];
@@ -489,7 +489,7 @@ static bool is_known(const struct names *n, enum names_table t, uint32_t id)
 	return id != 0 && is_known_or_none(n, t, id);
 }
 
-/* The overflow entry of the side that interned has its place beyond the limit here too. */
+/* One id beyond the limit is accepted, for the "[overflow]" entry of the interning side. */
 static int check_definition(const struct names *n, enum names_table t, uint32_t id)
 {
 	if (id == 0 || id != n->tables[t].count + 1)

@@ -3,15 +3,15 @@
  * The dictionary: strings, functions, frames, stacks, processes and threads by dense id.
  *
  * Two ways to fill one:  the live side interns (names_intern_*: equal things get the same id;
- * *is_new tells the first sight, so that a definition record can be written before the first
+ * *is_new is set for the first one, so that a definition record can be written before the first
  * use); the model defines (names_define_*: id and content come from a definition record and are
  * checked).  A dictionary is filled in one way only.
  *
- * Append only; returned pointers and strings live until names_close().  Ids start at 1, id 0
- * means "none" and every getter answers NULL for it and for unknown ids.  Bounded: beyond
- * NAMES_LIMIT entries of a kind, interning returns the id of an "[overflow]" entry and counts.
- * Strings are bytes as they came, NUL terminated; a NUL inside one (atoms may hold it) stands as
- * C0 80.  To show them, use names_format_*().
+ * Entries are only added; returned pointers and strings live until names_close().  Ids start at 1,
+ * id 0 means "none"; getters return NULL for it and for unknown ids.  Bounded: beyond NAMES_LIMIT
+ * entries of a kind, interning returns the id of an "[overflow]" entry and counts. Strings are
+ * bytes as given, NUL terminated, with C0 80 for a NUL inside (atoms may have one). To show them,
+ * use names_format_*().
  */
 #ifndef EBEAM_NAMES_NAMES_H
 #define EBEAM_NAMES_NAMES_H
@@ -24,9 +24,9 @@
 #include "base/strbuf.h"
 
 #define NAMES_LIMIT	 (4u << 20)   /* entries of one kind */
-#define NAMES_MAX_STRING 4096u	      /* bytes of one string; longer ones are cut at a character */
+#define NAMES_MAX_STRING 4096u	      /* bytes of one string; longer ones are truncated */
 #define NAMES_MAX_BYTES	 (256u << 20) /* bytes of all strings */
-#define NAMES_MAX_DEPTH	 1152u	      /* frames of one stack; the walkers end far below it */
+#define NAMES_MAX_DEPTH	 1152u	      /* frames of one stack; stack walkers have far lower limits */
 
 struct name_function {
 	const char *module; /* atom text without quotes, or object file name; NULL = none */
@@ -68,13 +68,13 @@ struct name_thread {
 struct names;
 
 struct names *names_open(void);
-/* The same with other limits than NAMES_LIMIT and NAMES_MAX_BYTES, which tests reach sooner. */
+/* For tests, which need lower limits than NAMES_LIMIT and NAMES_MAX_BYTES. */
 struct names *names_open_limited(uint32_t max_entries, size_t max_bytes);
 void names_close(struct names *n);
 
 /*
- * Interning.  is_new may be NULL.  Never fails: see "bounded" above.  With an "[overflow]" entry,
- * what it refers to may be new too: who must know of every new entry goes by names_count().
+ * Interning never fails: see "bounded" above.  is_new may be NULL.  Making an "[overflow]" entry
+ * can also make entries that it refers to: callers that need all new entries use names_count().
  */
 uint32_t names_intern_string(struct names *n, const char *s, size_t len, bool *is_new);
 uint32_t names_intern_function(struct names *n, uint32_t module, uint32_t name, int32_t arity,
@@ -88,8 +88,8 @@ uint32_t names_intern_thread(struct names *n, uint32_t os_tid, enum thread_type 
 			     uint16_t scheduler, uint32_t name, bool *is_new);
 
 /*
- * Defining.  0; -EINVAL: id not the next one of its kind, or it refers to an unknown id, or a
- * stack is too deep; -ENOSPC: beyond the limit.  A refused definition changes nothing.
+ * Defining.  0; -EINVAL: id is not the next of its kind, it refers to an unknown id, or a stack is
+ * too deep; -ENOSPC: beyond the limit.  Nothing is changed on failure.
  */
 int names_define_string(struct names *n, uint32_t id, const char *s, size_t len);
 int names_define_function(struct names *n, uint32_t id, uint32_t module, uint32_t name,
@@ -109,8 +109,8 @@ const struct name_frame *names_frame(const struct names *n, uint32_t id);
 const struct name_stack *names_stack(const struct names *n, uint32_t id);
 const struct name_process *names_process(const struct names *n, uint32_t id);
 const struct name_thread *names_thread(const struct names *n, uint32_t id);
-/* The innermost frame of *stack and its function; *stack is then that of the callers.  NULL (and
- * nothing changes): there is none, or it is unknown. */
+/* The innermost frame of *stack and its function; *stack becomes the stack of the callers.  NULL,
+ * with *stack unchanged: there is no frame, or it is unknown. */
 const struct name_function *names_next_frame(const struct names *n, uint32_t *stack,
 					     const struct name_frame **frame);
 
@@ -141,8 +141,8 @@ void names_format_atom(struct strbuf *out, const char *text, size_t len);
 /* A module or a registered name: `Enum` for an Elixir alias, else as names_format_atom(). */
 void names_format_module(struct strbuf *out, const char *text, size_t len);
 
-/* Any text (a label, a thread's name, a file): what is no UTF-8 becomes U+FFFD, control
- * characters are escaped as Erlang does in strings. */
+/* Any text (a label, a thread's name, a file): invalid UTF-8 becomes U+FFFD, control characters are
+ * escaped as in Erlang's strings. */
 void names_format_text(struct strbuf *out, const char *text, size_t len);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From names to text.  Atoms and Erlang functions are written as io_lib:write_atom/1 of OTP 27
- * writes them (the tests hold its answers), Elixir's as elixir.c says.  Whatever the bytes of a
- * name are, the text is valid UTF-8 without control characters.
+ * Writes names as text.  Atoms and Erlang functions as io_lib:write_atom/1 of OTP 27 does (the
+ * tests compare with its results), Elixir's as elixir.c does.  The text is always valid UTF-8
+ * without control characters, whatever the bytes of a name are.
  */
 #include <string.h>
 
@@ -11,8 +11,7 @@
 #include "names/names.h"
 #include "names/utf8.h"
 
-/* `maybe` and `else` are plain atoms before OTP 27, unless maybe_expr is enabled; with quotes they
- * are right for every release. */
+/* `maybe` and `else` are reserved since OTP 27, or by maybe_expr: quotes are right in all cases. */
 static const char *const reserved_words[] = {
 	"after", "and",	  "andalso", "band",   "begin",	  "bnot", "bor", "bsl",	 "bsr", "bxor",
 	"case",	 "catch", "cond",    "div",    "else",	  "end",  "fun", "if",	 "let", "maybe",
@@ -47,7 +46,7 @@ static bool needs_quotes(const char *text, size_t len)
 	return len == 0;
 }
 
-/* One character, control characters as Erlang escapes them. */
+/* Appends one character; control characters are escaped as in Erlang. */
 static void add_printable(struct strbuf *out, uint32_t c)
 {
 	static const char controls[] = "\b\x7f\x1b\f\n\r\t\v", names[] = "bdefnrtv";
@@ -116,7 +115,7 @@ static void format_native(struct strbuf *out, const struct name_function *f)
 {
 	size_t len = f->module ? strlen(f->module) : 0;
 
-	/* An address without a symbol is named after its object already. */
+	/* The name of an address without a symbol includes its object already. */
 	if (len && (strncmp(f->name, f->module, len) != 0 || f->name[len] != '+')) {
 		names_format_text(out, f->module, len);
 		strbuf_addch(out, ':');

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interface: raw record -> names.  Implemented by src/beam over a live node (or a core file);
- * on replay nobody implements it, because captures hold definitions.
+ * Interface: raw record -> names.  Implemented by src/beam for a live node or a core file; not used
+ * for replay, as captures hold definitions.
  *
- * The implementation interns into the dictionary it is given; the caller (event/enrich) turns
- * what is new there into definition records.
+ * The implementation interns into the given dictionary; the caller (event/enrich) writes definition
+ * records for new entries.
  */
 #ifndef EBEAM_NAMES_RESOLVER_H
 #define EBEAM_NAMES_RESOLVER_H
@@ -16,7 +16,7 @@
 #include "abi/record.h"
 #include "names/names.h"
 
-/* Everything a sample can carry, and what the resolver adds of its own; NAMES_MAX_DEPTH at most. */
+/* Limit of frames: those of a sample and those the resolver adds; NAMES_MAX_DEPTH at most. */
 #define RESOLVED_FRAMES                                                                            \
 	(EBEAM_LEAF_FRAMES + EBEAM_ROOT_FRAMES + EBEAM_NATIVE_FRAMES + EBEAM_KERNEL_FRAMES + 32)
 
@@ -32,7 +32,7 @@ struct resolved_sample {
 struct resolved_event {
 	uint32_t process;   /* names_intern_process id, 0 = none */
 	uint32_t thread;    /* names_intern_thread id */
-	uint32_t leaf;	    /* frame at which the process goes on, the top of its stack; 0 = none */
+	uint32_t leaf;	    /* frame of the top of its stack, where it continues; 0 = none */
 	uint32_t nr_values; /* one for each field of the kind */
 	uint64_t values[EVENT_MAX_FIELDS];
 };
@@ -42,26 +42,26 @@ struct resolved_call {
 	uint32_t process, thread, function, caller, shape; /* as in struct rec_call */
 	bool ends, cut;					   /* as CALL_ENDS */
 	uint32_t nr_terms;
-	struct strbuf *terms; /* the caller's, empty: as the bytes of struct rec_call */
+	struct strbuf *terms; /* the caller's, empty; set to bytes of struct rec_call */
 };
 
 struct resolver {
-	/* Fill *out from one raw sample.  0 or negative errno (the sample is then counted as
-	 * COUNTER_BAD_RECORD and dropped). */
+	/* Fills *out from one raw sample.  0 or negative errno: the caller counts
+	 * COUNTER_BAD_RECORD and drops the sample. */
 	int (*sample)(struct resolver *r, struct names *names, const struct rec_raw_sample *raw,
 		      struct resolved_sample *out);
-	/* What was copied for the sample that comes next: its C stack, and words of its Erlang
-	 * stack.  May be NULL: such records are then dropped. */
+	/* Memory copied for the next sample: its C stack, and words of its Erlang stack.  May be
+	 * NULL: such records are then dropped. */
 	void (*cstack)(struct resolver *r, const struct rec_raw_cstack *raw);
 	void (*gap)(struct resolver *r, const struct rec_raw_gap *raw);
 	/* A process was seen for the first time or changed its name or label. */
 	void (*process)(struct resolver *r, struct names *names, const struct rec_raw_process *raw);
-	/* Fill *out from one event of the VM; errors as with samples.  May be NULL: such records
-	 * are then refused. */
+	/* Fills *out from one event of the VM; errors as for samples.  May be NULL: such records
+	 * are then rejected. */
 	int (*event)(struct resolver *r, struct names *names, const struct rec_raw_event *raw,
 		     struct resolved_event *out);
-	/* Fill *out from one call.  0; 1 if nobody wants it (its arguments do not match); errors as
-	 * with samples.  May be NULL: such records are then refused. */
+	/* Fills *out from one call.  0; 1 if its arguments do not match the pattern; errors as for
+	 * samples.  May be NULL: such records are then rejected. */
 	int (*call)(struct resolver *r, struct names *names, const struct rec_raw_call *raw,
 		    struct resolved_call *out);
 	/* Code was loaded or unloaded at raw->h.ts_ns. */

@@ -11,7 +11,7 @@
 
 #define NAME_MAX_LEN 256
 #define WORDS_MAX    32
-#define CUT	     "..." /* at the end of a text that goes on */
+#define CUT	     "..." /* ends a truncated text */
 #define NAME_IN_TEXT 64
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ static bool is_one_of(const char *word, const char *const *list)
 	return false;
 }
 
-/* "secretKeyBase", "Elixir.My.secret-key_base", "HTTPToken": words. */
+/* Splits a name ("secretKeyBase", "Elixir.My.secret-key_base", "HTTPToken") into words. */
 static void split(struct words *w, const char *name, size_t len)
 {
 	size_t at = 0;
@@ -61,7 +61,7 @@ static void split(struct words *w, const char *name, size_t len)
 	w->text[at] = '\0';
 }
 
-/* What ends with one of these says something about a secret. */
+/* A name that ends (or begins) with such a word is a property of a secret, not a secret. */
 static bool is_about(const struct words *w)
 {
 	static const char *const last[] = {
@@ -77,7 +77,7 @@ static bool is_about(const struct words *w)
 
 static bool is_key_word(const struct words *w, size_t i)
 {
-	/* Keys that open nothing. */
+	/* Words in front of "key" of keys that are not secret. */
 	static const char *const open[] = {"public",  "primary", "foreign", "partition",
 					   "routing", "sort",	 "cache",   "message",
 					   "group",   "lookup",	 "index",   NULL};
@@ -106,7 +106,7 @@ static bool is_secret_word(const char *word)
 	return false;
 }
 
-/* Two words that together are one: {basic_auth, {User, Password}}. */
+/* Do two words together mean a secret?  As in {basic_auth, {User, Password}}. */
 static bool is_pair(const struct words *w, size_t i)
 {
 	static const char *const pairs[][2] = {{"basic", "auth"},
@@ -134,13 +134,13 @@ bool secrets_name(const char *name, size_t len)
 	return found && !is_about(&w);
 }
 
-/* ---- texts ---------------------------------------------------------------------------------- */
+/* ---- masking in texts ----------------------------------------------------------------------- */
 
 struct text {
 	const char *s;
 	size_t len;
 	struct strbuf *out;
-	size_t copied; /* of s, to out */
+	size_t copied; /* bytes of s that were copied to out */
 	size_t masked;
 };
 
@@ -157,7 +157,7 @@ static bool starts(const struct text *t, size_t i, const char *what)
 	return t->len - i >= strlen(what) && memcmp(t->s + i, what, strlen(what)) == 0;
 }
 
-/* A quote that ends the string: escaped ones belong to it. */
+/* Ends a URL or value: a blank, < or >, or an unescaped quote. */
 static bool is_end(const struct text *t, size_t i)
 {
 	unsigned char c = (unsigned char)t->s[i];
@@ -165,7 +165,7 @@ static bool is_end(const struct text *t, size_t i)
 	return isspace(c) || c == '<' || c == '>' || (c == '"' && t->s[i - 1] != '\\');
 }
 
-/* Is what stands behind HOST: a port? */
+/* Is the text behind HOST: a port? */
 static bool is_port(const struct text *t, size_t from, size_t to)
 {
 	while (from < to && isdigit((unsigned char)t->s[from]))
@@ -173,7 +173,7 @@ static bool is_port(const struct text *t, size_t from, size_t to)
 	return from == to;
 }
 
-/* NAME://USER:PASSWORD@HOST/PATH; `at` is past the slashes.  Returns where to go on. */
+/* Masks the password in NAME://USER:PASSWORD@HOST/PATH from `at` on.  Returns the next byte. */
 static size_t mask_url(struct text *t, size_t at)
 {
 	size_t end = at, sign = 0, colon = 0, slash = 0;
@@ -187,12 +187,12 @@ static size_t mask_url(struct text *t, size_t at)
 			slash = end;
 		if (c == ':' && !colon && !slash)
 			colon = end;
-		/* Behind a slash only if that belongs to a password, where it should not be. */
+		/* Behind a slash only if that can be part of a password (not escaped). */
 		if (c == '@' &&
 		    (!slash || (colon && !is_port(t, colon + 1, slash) && (!sign || sign > slash))))
 			sign = end;
 	}
-	/* A text that goes on: nobody knows. */
+	/* Truncated before any @: the text behind the colon may be a password. */
 	if (!sign && colon && !(slash && is_port(t, colon + 1, slash)) &&
 	    end - colon > strlen(CUT) && starts(t, end - strlen(CUT), CUT))
 		sign = end - strlen(CUT);
@@ -200,12 +200,12 @@ static size_t mask_url(struct text *t, size_t at)
 		return at;
 	if (colon && colon < sign)
 		mask(t, colon + 1, sign);
-	else if (web) /* a token instead of a user */
+	else if (web) /* USER alone is a token */
 		mask(t, at, sign);
 	return sign;
 }
 
-/* The name that ends at `end`, if it is a secret's. */
+/* Is the word that ends at `end` the name of a secret? */
 static bool named_secret(const struct text *t, size_t end)
 {
 	size_t from = end;
@@ -217,8 +217,7 @@ static bool named_secret(const struct text *t, size_t end)
 	return from < end && secrets_name(t->s + from, end - from);
 }
 
-/* Up to the quote that is written \" if such a one opens it (a quote inside of it is \\\"); else
- * one word. */
+/* Masks a value: one word, or up to the closing \" if it begins with \" (inner quotes: \\\"). */
 static size_t mask_value(struct text *t, size_t at)
 {
 	bool quoted = starts(t, at, "\\\"");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Characters of strings that came from a node or a file and may be anything. */
+/* Decodes and writes UTF-8; input is from a node or a file and may be any bytes. */
 #ifndef EBEAM_NAMES_UTF8_H
 #define EBEAM_NAMES_UTF8_H
 
@@ -12,13 +12,13 @@
 #define UTF8_REPLACEMENT 0xfffdu
 
 /*
- * The character at `s` (`len` > 0 bytes are readable) in *c; returns its bytes, 1 to 4.  What is
- * not UTF-8 (overlong forms, surrogates and cut characters included) is UTF8_REPLACEMENT and one
- * byte, except C0 80, which is character 0 (see NAMES_MAX_STRING in names.h).
+ * Decodes the character at `s` (`len` > 0 bytes are readable) to *c; returns its length, 1 to 4.
+ * Invalid UTF-8 (overlong forms, surrogates, truncated characters) is UTF8_REPLACEMENT of length 1,
+ * except C0 80, which is character 0 (see NAMES_MAX_STRING in names.h).
  */
 size_t utf8_decode(const char *s, size_t len, uint32_t *c);
 
-/* Writes a character (up to 0x10ffff) to at most 4 bytes; returns how many. */
+/* Writes a character (up to 0x10ffff) to at most 4 bytes; returns its length. */
 size_t utf8_write(char *bytes, uint32_t c);
 
 /* Append one character. */
