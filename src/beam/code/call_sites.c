@@ -11,7 +11,7 @@
 
 #define CODE_MAX (256u << 20) /* of one module */
 
-/* Could one of them be called from there? */
+/* Can the module call one of the targets: are they exported, or its own? */
 static bool may_call(const struct module *m, const struct call_target *const *targets,
 		     const raddr *exports, size_t nr)
 {

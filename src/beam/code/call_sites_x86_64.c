@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls in code of x86-64; see call_sites.h. */
+/* Decodes calls in x86-64 code; see call_sites.h. */
 #include "beam/code/call_sites.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #define CALL_SIZE    5
 #define RETURN_ALIGN 4
 #define MOVABS_SIZE  10
-#define FILLER_MAX   4 /* in front of a call, so that it ends where it has to */
+#define FILLER_MAX   4 /* padding bytes before a call, which align its end */
 
 static void add(struct call_sites *out, raddr site)
 {
@@ -62,7 +62,7 @@ static void scan_external(struct call_sites *out, int otp, const uint8_t *code, 
 #define LEA_SIZE   7
 #define STORE_SIZE 4
 
-/* Where the jump at `p` leads, if that is in the code itself; 0 = it is none. */
+/* Target of the relative jump at `p`, whose address is `at`; 0 = no jump. */
 static raddr jump_target(const uint8_t *p, raddr at)
 {
 	if (p[0] == 0xe9)

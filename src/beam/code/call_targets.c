@@ -22,9 +22,9 @@
 #define FUNCTIONS_MAX (1u << 20) /* as in modules.c */
 #define READ_TRIES    4
 /*
- * Of a NIF, the code behind the prologue is replaced (emit_call_nif() in instr_bif.cpp): a jump,
- * padded to a word, and then ErtsNativeFunc's C function, erl_module_nif and, of a dirty one, for
- * which the first only hands the call over, the C function.
+ * The code of a NIF after its prologue is replaced (emit_call_nif() in instr_bif.cpp) by a jump,
+ * padded to a word, and three words: the C function of ErtsNativeFunc, erl_module_nif, and for a
+ * dirty NIF, whose first word is only a scheduling function, the C function proper.
  */
 #define NIF_FUNCTION	   (BEAM_CALL_PROLOGUE + 8)
 #define NIF_LIBRARY	   (BEAM_CALL_PROLOGUE + 16)
@@ -64,7 +64,7 @@ static void add(struct finder *f, const struct call_target *t)
 		vec_push(&f->out->v, *t);
 }
 
-/* The JIT's record of the code at the entry has the same name; fills the serial. */
+/* True if the JIT record of the code at the entry has the same name; sets the serial. */
 static bool jit_agrees(const struct finder *f, struct call_target *t)
 {
 	struct strbuf module = STRBUF_INIT, name = STRBUF_INIT;
@@ -108,7 +108,7 @@ static void find_kind(const struct finder *f, struct call_target *t, const struc
 		t->kind = CALL_TARGET_INLINED_BIF;
 }
 
-/* head: ErtsCodeInfo at `info`, and the code behind it. */
+/* Adds a function; `head` has the ErtsCodeInfo at `info` and the first bytes of code behind it. */
 static void take_function(struct finder *f, const struct module *m, raddr info, const uint8_t *head)
 {
 	uint64_t arity = bytes_u64(head, CODE_INFO_MFA + 16);
@@ -137,7 +137,7 @@ static void take_function(struct finder *f, const struct module *m, raddr info, 
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-/* Reads no further than the module's code. */
+/* Reads heads of functions, but not beyond the module's code. */
 static void read_heads(struct finder *f, const struct module *m, const raddr *infos, size_t nr)
 {
 	uint8_t *heads = xcalloc(nr + 1, HEAD_SIZE);
@@ -170,7 +170,7 @@ static void read_module(struct finder *f, const struct module *m)
 	free(infos);
 }
 
-/* BIFs whose module is not loaded, but whose C function can be called all the same. */
+/* Adds BIFs whose module is not loaded: their C functions can be called nevertheless. */
 static void add_bare_bifs(struct finder *f, const struct modules *modules)
 {
 	for (size_t i = 0; i < f->bifs.v.len; i++) {
@@ -192,7 +192,7 @@ static void add_bare_bifs(struct finder *f, const struct modules *modules)
 	}
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- all modules ----------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b, void *atoms)
 {
@@ -214,7 +214,7 @@ static int by_name(const void *a, const void *b, void *atoms)
 	return (int)x->arity - (int)y->arity;
 }
 
-/* The module that is meant: exactly this one, or Elixir's. */
+/* The loaded module with the name of the query, or with "Elixir." in front of it. */
 static const struct module *find_module(const struct finder *f, const struct modules *modules)
 {
 	const struct module *elixir = NULL;
@@ -267,7 +267,7 @@ static int find_in(struct finder *f, const struct modules *modules, struct error
 	return 0;
 }
 
-/* With the functions that are there for a hint. */
+/* Sets the error for a query without results, with the functions of the module as a hint. */
 static int explain(struct finder *f, const struct modules *modules, struct error *err)
 {
 	const struct call_query all = {.module = f->query->module, .arity = CALL_ARITY_ANY};
@@ -357,7 +357,7 @@ bool call_target_code(struct call_code *out, struct beam_node *n, const struct c
 	memset(out, 0, sizeof(*out));
 	if (!t->c_function || !n->objects)
 		return false;
-	out->elf = objects_elf(n->objects, t->c_function, &bias); /* sees libraries that are new */
+	out->elf = objects_elf(n->objects, t->c_function, &bias); /* reads the maps again */
 	map = proc_maps_find(objects_maps(n->objects), t->c_function);
 	if (!out->elf || !map || !map->x)
 		return false;

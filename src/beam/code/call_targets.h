@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions that calls can be watched of, from a node's memory: all functions of a module's current
+ * Functions whose calls can be traced, from a node's memory: all functions of a module's current
  * code (BeamCodeHeader.functions, exported or not) and the BIFs of the BIF table.
  *
- * Where a call arrives:
+ * Addresses that calls pass:
  *   Erlang code  `entry`, the first byte behind the function's ErtsCodeInfo.  Calls of every kind
  *                come there once: local ones, those through the export, apply, funs (by way of
  *                their trampoline), a new process, tail calls, a trap of a BIF.  A process that
@@ -25,10 +25,10 @@
  *                the process, with its id and heap; X registers are the dirty scheduler's.
  *
  * A module that was loaded again has another `code`, `serial` and, mostly, `entry`; processes that
- * run its old code still call the old functions at the old places.
+ * run its old code still call the old functions at the old addresses.
  *
- * None of it is guessed: what memory says is checked against the JIT's own record where the caller
- * has one, and left out and counted if the two disagree.
+ * Functions in memory are compared with the JIT's record if the caller has one; those that differ
+ * are left out and counted.
  */
 #ifndef EBEAM_BEAM_CALL_TARGETS_H
 #define EBEAM_BEAM_CALL_TARGETS_H
@@ -51,12 +51,12 @@ enum call_target_kind {
 	CALL_TARGET_ERLANG,
 	CALL_TARGET_BIF,
 	/*
-	 * The loader makes an instruction of a call in compiled code: calls by apply, funs and
-	 * spawn arrive as above (at `entry`, where `c_function` is 0), others need not.  Of guard
+	 * The loader replaces calls in compiled code by an instruction: calls by apply, funs and
+	 * spawn arrive as above (at `entry`, where `c_function` is 0), others may not.  Of guard
 	 * BIFs, on OTP 25 to 29, no call of +, -, *, div, band, =:=, element/2, hd/1, length/1 and
-	 * their like does, on 27 and 29 none of <, >=, max/2, map_get/2, map_size/1 and node/1
-	 * either; of is_atom/1, tuple_size/1, ==, tl/1 and their like, those outside of guards do,
-	 * on operands whose type the compiler does not know.
+	 * the like arrives; on 27 and 29 none of <, >=, max/2, map_get/2, map_size/1 and node/1
+	 * either; of is_atom/1, tuple_size/1, ==, tl/1 and the like those outside of guards arrive
+	 * if the compiler does not know the operands' types.
 	 */
 	CALL_TARGET_INLINED_BIF,
 	CALL_TARGET_NIF,
@@ -68,7 +68,7 @@ struct call_target {
 	uint8_t kind; /* enum call_target_kind */
 	bool exported;
 	bool dirty;	  /* the C function runs on dirty schedulers */
-	raddr entry;	  /* in Erlang code; 0: a BIF of a module that is not loaded */
+	raddr entry;	  /* of its Erlang code; 0: a BIF whose module is not loaded */
 	raddr c_function; /* of a BIF or NIF; 0 = none */
 	raddr code;	  /* BeamCodeHeader of the module; 0 = not loaded */
 	uint32_t serial;  /* of the module instance (jit.h); 0 = no JIT record was given */
@@ -76,20 +76,20 @@ struct call_target {
 
 struct call_targets {
 	VEC(struct call_target) v; /* by module's, then function's text, then arity */
-	uint64_t unreadable; /* functions that could not be read, or not as the JIT has them */
-	uint64_t beyond;     /* those beyond CALL_TARGETS_MAX */
-	bool moved;	     /* code was loaded all the while: ask again */
+	uint64_t unreadable; /* functions that could not be read, or differ from the JIT's record */
+	uint64_t beyond;     /* number of functions beyond CALL_TARGETS_MAX */
+	bool moved;	     /* code was loaded during all attempts: try again */
 };
 
-/* NULL and CALL_ARITY_ANY: any.  A module as the node has it, or without "Elixir.". */
+/* NULL and CALL_ARITY_ANY match all.  `module` may be given without "Elixir.". */
 struct call_query {
 	const char *module, *function;
 	int arity;
 };
 
 /*
- * `jit`, may be NULL, is up to date.  Of functions that are there but cannot be read none may be
- * found: 0, with `unreadable` saying so.
+ * `jit` must be up to date; may be NULL.  0 with no targets if the functions that match cannot be
+ * read; `unreadable` then counts them.
  *   ERROR_KIND_FAILED       -ENOENT: no such module is loaded, no such function, no such arity; the
  *                           text names near ones that there are
  *   ERROR_KIND_UNSUPPORTED  tables that were not found, or no JIT
@@ -98,19 +98,19 @@ int call_targets_find(struct call_targets *out, struct beam_node *n, const struc
 		      const struct call_query *query, struct error *err);
 void call_targets_free(struct call_targets *t);
 
-/* "lists:map/2" into out, atoms quoted as Erlang does. */
+/* Appends "lists:map/2", with atoms quoted as in Erlang. */
 struct strbuf;
 void call_target_name(struct strbuf *out, struct beam_node *n, const struct call_target *t);
 
-/* Where a C function stands: in which file (borrowed from the node's objects), at which address of
- * it and at which byte. */
+/* Position of a C function: its file (borrowed from the node's objects), and its virtual address
+ * and file offset there. */
 struct call_code {
 	struct elf_file *elf;
 	uint64_t addr, offset;
 	const char *symbol;	    /* NULL = none */
-	const struct proc_map *map; /* that holds it; borrowed likewise */
+	const struct proc_map *map; /* mapping that holds it; borrowed, too */
 };
-/* False: no file is mapped there. */
+/* False: no file is mapped at the function. */
 bool call_target_code(struct call_code *out, struct beam_node *n, const struct call_target *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* BIFs of call_targets.h: the table, and which of them are instructions. */
+/* BIFs for call_targets.h: the BIF table, and which BIFs the JIT inlines as instructions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "beam/term/atoms.h"
 
 #define MAX_BIFS 10000 /* OTP 29 has about 700 */
-/* BifEntry behind what node.h names: `impl`, which is another function than `f` where f only hands
- * the call to a dirty scheduler, and `kind` (bif.h, utils/make_tables, OTP 25 to 29). */
+/* Fields of BifEntry beyond those in node.h: `impl`, the C function proper where `f` only schedules
+ * it on a dirty scheduler, and `kind` (bif.h, utils/make_tables, OTP 25 to 29). */
 #define BIF_IMPL       32
 #define BIF_KIND       40
 #define BIF_KIND_GUARD 2
@@ -79,7 +79,7 @@ void bif_rows_free(struct bif_rows *rows)
 	vec_free(&rows->v);
 }
 
-/* ---- calls that are instructions ------------------------------------------------------------ */
+/* ---- inlined BIFs --------------------------------------------------------------------------- */
 
 struct mfa_row {
 	const char *module, *function;
@@ -98,15 +98,15 @@ static bool is_in(const struct mfa_row *rows, size_t nr, const char *module, con
 
 bool call_is_inlined(const char *module, const char *function, uint32_t arity, bool guard_bif)
 {
-	/* Guard BIFs that no instruction of the JIT does by itself: compiled code calls the C
-	 * function each time (jit/x86/ops.tab, "i_bif1", "i_bif2", "i_bif3"). */
+	/* Guard BIFs that the JIT does not inline: compiled code always calls the C function
+	 * (jit/x86/ops.tab, "i_bif1", "i_bif2", "i_bif3"). */
 	static const struct mfa_row called[] = {
 		{"erlang", "abs", 1},	{"erlang", "binary_part", 2}, {"erlang", "binary_part", 3},
 		{"erlang", "ceil", 1},	{"erlang", "float", 1},	      {"erlang", "floor", 1},
 		{"erlang", "round", 1}, {"erlang", "size", 1},	      {"erlang", "trunc", 1},
 	};
-	/* What is no guard BIF, and yet an instruction (ops.tab, "u$func:erlang:apply/2"...; the
-	 * compiler makes map_get/2 and is_map_key/2 of those of maps). */
+	/* Other BIFs that the JIT inlines (ops.tab, "u$func:erlang:apply/2"...); maps:get/2 and
+	 * maps:is_key/2 become map_get/2 and is_map_key/2 in the compiler. */
 	static const struct mfa_row instructions[] = {
 		{"erlang", "apply", 2},	   {"erlang", "apply", 3},
 		{"erlang", "yield", 0},	   {"erlang", "hibernate", 3},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exports for call_targets.h: where they lead, and which is a function's. */
+/* Exports for call_targets.h: the addresses that they lead to, and the Export of a function. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +9,23 @@
 #include "beam/code/call_targets_internal.h"
 #include "beam/code/index_table.h"
 
-/* Export.dispatch.addresses[] is its first field, one address for each code index; behind
- * Export.info stand a word of padding, an instruction, and the address that is meant while the
- * export leads to its own trampoline: it is traced, or the module waits for its on_load function
- * (export.h, OTP 25 to 29). */
+/*
+ * Export.dispatch.addresses[] is its first field, one address for each code index.  Behind
+ * Export.info are a word of padding, an instruction, and the address of the function while the
+ * export leads to its own trampoline: if it is traced, or its module's on_load function is pending
+ * (export.h, OTP 25 to 29).
+ */
 #define EXPORT_TRAMPOLINE_ADDRESS (BEAM_CODE_INFO_SIZE + 16)
 #define EXPORT_READ_MAX		  256
 /* struct export_entry {IndexSlot slot; Export *ep}, as in memory_code.c. */
 #define STAGED_ENTRY_OBJECT 24
 
-/* Those of the table of the code index in use. */
+/* The exports in the table of the active code index. */
 struct exports {
 	struct index_objects at;
-	size_t size; /* of one */
+	size_t size; /* bytes of one Export */
 	uint8_t *bytes;
-	bool *ok; /* could be read */
+	bool *ok; /* which exports could be read */
 	int ix;
 };
 

@@ -18,27 +18,27 @@ struct bif_rows {
 	VEC(struct bif_row) v; /* by module, function, arity */
 };
 
-/* 0 or negative errno; a row that makes no sense is left out. */
+/* 0 or negative errno; malformed rows are skipped. */
 int bif_rows_read(struct bif_rows *out, struct beam_node *n);
 const struct bif_row *bif_rows_find(const struct bif_rows *rows, uint64_t module, uint64_t function,
 				    uint32_t arity);
 void bif_rows_free(struct bif_rows *rows);
 
-/* Do calls of it in compiled code become instructions that may never reach its function? */
+/* Are calls of this BIF inlined by the JIT, so that they may never reach its C function? */
 bool call_is_inlined(const char *module, const char *function, uint32_t arity, bool guard_bif);
 
-/* Where exports of a module (0 = of all) lead, sorted. */
+/* Addresses that the exports of a module (0 = of all modules) lead to, sorted. */
 struct export_addresses {
 	VEC(raddr) v;
 };
 /* 0 or negative errno. */
 int export_addresses_read(struct export_addresses *out, struct beam_node *n, uint64_t module);
 bool export_addresses_has(const struct export_addresses *e, raddr entry);
-/* The Export of each function in the table in use, 0 = it has none; 0 or negative errno. */
+/* The Export of each function in the active table, 0 = not exported; 0 or negative errno. */
 int exports_find(struct beam_node *n, const struct call_target *const *targets, size_t nr,
 		 raddr *out);
 
-/* Fills err: what there is none of, and what there is; -ENOENT. */
+/* Fills err with what was not found and with names that exist; -ENOENT. */
 int call_targets_no_module(struct beam_node *n, const struct modules *modules, const char *module,
 			   struct error *err);
 /* `of` has all functions of the module. */

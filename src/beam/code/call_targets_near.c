@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a call_query may have meant. */
+/* Suggestions for a call_query that matches nothing. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "beam/term/atoms.h"
 #include "names/elixir.h"
 
-/* Up to three words that are like another, the likest first. */
+/* Up to three words that are similar to another, the most similar first. */
 #define NEAR_MAX 3
 struct near_words {
 	const char *word;
@@ -31,7 +31,7 @@ static void fold(char *out, size_t size, const char *text)
 	out[i] = '\0';
 }
 
-/* Twice the edit distance, whatever the case is, and one more if the case is not the same. */
+/* Twice the edit distance without regard to case; plus 1 if only the case differs. */
 static size_t distance_of(const char *word, const char *candidate)
 {
 	char a[DISTANCE_MAX_LEN + 2], b[DISTANCE_MAX_LEN + 2];
@@ -108,7 +108,7 @@ int call_targets_no_module(struct beam_node *n, const struct modules *modules, c
 	return not_there(&text, err);
 }
 
-/* Arities of the functions with this name, "1, 2 and 3"; how many there are. */
+/* Appends the arities of the functions with this name, "1, 2 and 3"; returns their number. */
 static unsigned int add_arities(struct strbuf *text, struct beam_node *n,
 				const struct call_targets *of, const char *function)
 {

@@ -14,7 +14,7 @@
 #include "beam/code/callsite_code.h"
 #include "beam/term/atoms.h"
 
-#define MAX_SITES 65536 /* distinct call sites and exports remembered; then all are forgotten */
+#define MAX_SITES 65536 /* call sites and exports in the cache, which is emptied when full */
 #define MAX_BIFS  10000 /* OTP 29 has about 700 */
 
 struct bif {
@@ -23,8 +23,8 @@ struct bif {
 };
 
 struct site {
-	uint64_t key;	/* twice the return address, and 1 if a guard BIF fragment calls */
-	raddr function; /* C function called from there, 0 = cannot be known */
+	uint64_t key;	/* return address << 1; lowest bit: a guard BIF fragment made the call */
+	raddr function; /* C function that is called there; 0 = unknown */
 };
 
 struct exported {
@@ -40,7 +40,7 @@ struct callsites {
 	struct keytab sites, exports;
 };
 
-/* What fragments push: 4 words at most. */
+/* Limit of the bytes that fragments push: 4 words at most. */
 #define PUSHED_MAX 128
 
 raddr callsite_return_at(struct mem *mem, bool c_stack, raddr registers, raddr *pushed)
@@ -57,12 +57,13 @@ raddr callsite_return_at(struct mem *mem, bool c_stack, raddr registers, raddr *
 	return ((sp - 15) & ~15ull) - 8;
 }
 
-/* Words of the C stack below the return address: of the function that was called, and the next. */
+/* Words of the C stack below the return address that are searched: they hold the registers that the
+ * C function and its callees have saved. */
 #define SAVED_WORDS  64
 #define FRAGMENT_MAX 1024
 
-/* If a call of a fragment returns to what stands at `sp`: how far before `ra` that fragment begins;
- * that of `ra` itself begins closest.  FRAGMENT_MAX = it is none. */
+/* If the word at `sp` is a return address of a call of a fragment: distance from that fragment's
+ * start to `ra`, the smallest for the fragment that holds `ra`.  FRAGMENT_MAX = it is none. */
 static raddr fragment_distance(struct mem *mem, const struct address_range *fragments, raddr ra,
 			       raddr sp)
 {
@@ -93,8 +94,8 @@ raddr callsite_stack_top(struct mem *mem, const struct address_range *fragments,
 		if ((saved[i] & 7) || saved[i] < heap || saved[i] >= hend)
 			continue;
 		distance = fragment_distance(mem, fragments, ra, saved[i]);
-		/* What was saved is of now, `stop` may be of such a call before; the first one is
-		 * of the function that was called. */
+		/* A saved value is of the current call, `stop` may be of an earlier one of the same
+		 * fragment.  The first saved value is that of the called function. */
 		if (distance < least || (top == stop && distance == least)) {
 			least = distance;
 			top = saved[i];
@@ -122,7 +123,7 @@ static int by_function(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
-/* Several BIFs may share a C function (aliases); then the function tells none of them. */
+/* Several BIFs may share a C function (aliases), which then does not identify a BIF. */
 static void read_bifs(struct callsites *c)
 {
 	const struct beam_anchors *a = &c->node->anchors;
@@ -185,7 +186,7 @@ bool callsite_bif_of(struct callsites *c, raddr function, uint64_t mfa[3])
 		b = bsearch(&key, c->bifs.data, c->bifs.len, sizeof(key), by_function);
 	if (!b)
 		return false;
-	/* Shared by two: the function alone does not say which. */
+	/* Shared by several BIFs. */
 	if ((b > c->bifs.data && b[-1].function == function) ||
 	    (b + 1 < c->bifs.data + c->bifs.len && b[1].function == function))
 		return false;
@@ -207,7 +208,7 @@ static bool valid_mfa(struct callsites *c, const uint64_t mfa[3])
 	       beam_atom_text(c->node->atoms, mfa[1], &len);
 }
 
-/* The MFA of an Export.  Exports are never freed, so an answer holds for ever. */
+/* The MFA of an Export.  Exports are never freed: the result can be cached for ever. */
 static bool export_mfa(struct callsites *c, raddr export, uint64_t mfa[3])
 {
 	struct exported *e = keytab_find(&c->exports, export), new = {.export = export};
@@ -228,7 +229,7 @@ static bool export_mfa(struct callsites *c, raddr export, uint64_t mfa[3])
 	return true;
 }
 
-/* False if the constant cannot be read. */
+/* Reads the C function of a direct call (0 = no such call); false if its constant is unreadable. */
 static bool direct_target(struct callsites *c, raddr ra, const uint8_t *code, raddr *function)
 {
 	raddr slot = callsite_code_slot(code, ra);
@@ -237,7 +238,7 @@ static bool direct_target(struct callsites *c, raddr ra, const uint8_t *code, ra
 	return !slot || mem_read_u64(c->node->mem, slot, function) == 0;
 }
 
-/* C function called at the site, from its code, 0 if it cannot be known. */
+/* The C function that is called at a call site, from the code there; 0 if unknown. */
 static raddr site_function(struct callsites *c, raddr ra, bool guard)
 {
 	uint64_t key = ra << 1 | guard;

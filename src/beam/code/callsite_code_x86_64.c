@@ -12,8 +12,8 @@ raddr callsite_code_slot(const uint8_t *code, raddr ra)
 	return call[0] == 0xff && call[1] == 0x15 ? ra + bytes_disp32(call, 2) : 0;
 }
 
-/* `movabs rcx, imm64` (48 b9), then the call of the fragment: e8 rel32, with an empty REX prefix
- * where it had to be aligned. */
+/* `movabs rcx, imm64` (48 b9), then the call of the fragment: e8 rel32, with an empty REX prefix if
+ * it had to be aligned. */
 raddr callsite_code_guard(const uint8_t *code)
 {
 	for (int call = 5; call <= 6; call++) {
@@ -34,8 +34,8 @@ bool callsite_code_keeps_stack(const uint8_t *code)
 	       (code[0] == 0x4c && code[1] == 0x89 && code[2] == 0xe4);
 }
 
-/* `call rel32` = e8 rel32; modules have a jump to each fragment that is too far away: `jmp rel32` =
- * e9 rel32 or `jmp [rip + disp32]` = ff 25 disp32, with an empty REX prefix where it is aligned. */
+/* `call rel32` = e8 rel32.  For a fragment that is too far away a module has a jump: `jmp rel32` =
+ * e9 rel32 or `jmp [rip + disp32]` = ff 25 disp32, with an empty REX prefix if it is aligned. */
 raddr callsite_code_called(struct mem *mem, raddr ra)
 {
 	uint8_t call[5], jump[7];
@@ -56,9 +56,9 @@ raddr callsite_code_called(struct mem *mem, raddr ra)
 }
 
 /*
- * The Export of a light BIF in OTP 24 (emit_call_light_bif() of instr_bif.cpp), by the return
- * address of its caller, which begins with `movabs rcx, imm64`.  Where that is says `lea rdx, [rip
- * + disp]` (48 8d 15), right before the call of 6 bytes and what aligns it.
+ * The Export of a light BIF in OTP 24 (emit_call_light_bif() of instr_bif.cpp).  The code at the
+ * caller's return address begins with `movabs rcx, imm64`.  Its address is loaded by `lea rdx, [rip
+ * + disp]` (48 8d 15), right before the call of 6 bytes and its padding.
  */
 raddr callsite_code_light_bif(struct mem *mem, raddr ra)
 {

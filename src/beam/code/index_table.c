@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 
 #define SEGMENT_ENTRIES 1024	   /* INDEX_PAGE_SIZE */
-#define ENTRIES_MAX	(1u << 26) /* atoms may be that many; other tables hold far less */
+#define ENTRIES_MAX	(1u << 26) /* limit of atoms; other tables have far fewer entries */
 #define NAME_MAX_LEN	64
 #define SHIFT_MIN	32
 #define READ_CHUNK	1024

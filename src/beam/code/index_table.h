@@ -12,28 +12,28 @@
 
 struct index_table {
 	uint32_t entries; /* objects in use: numbers 0 to entries - 1 */
-	uint64_t bytes;	  /* as index_table_sz() of erts/emulator/beam/index.c counts: no objects */
+	uint64_t bytes;	  /* index_table_sz() of erts/emulator/beam/index.c: without objects */
 	raddr seg_table;
 };
 
 struct index_objects {
-	VEC(raddr) v; /* 0: could not be read */
+	VEC(raddr) v; /* addresses; 0: could not be read */
 };
 
-/* 0; -EBADMSG if it cannot be one; else why it cannot be read. */
+/* 0; -EBADMSG if `table` is no IndexTable; or errno of the failed read. */
 int index_table_read(struct index_table *out, struct mem *mem, const struct beam_layout *l,
 		     raddr table);
-/* Addresses of its objects, by number. */
+/* Addresses of all objects, by number. */
 int index_table_objects(struct index_objects *out, struct mem *mem, const struct index_table *t);
-/* The same of those from number `first` on: out->v.data[0] is that one. */
+/* Addresses of the objects from number `first` on; out->v.data[0] is number `first`. */
 int index_table_objects_from(struct index_objects *out, struct mem *mem,
 			     const struct index_table *t, uint32_t first);
 
-/* The same size of a Hash alone (hash_table_sz() of hash.c). */
+/* Size of a Hash alone (hash_table_sz() of hash.c). */
 int hash_table_bytes(uint64_t *bytes, struct mem *mem, const struct beam_layout *l, raddr table);
 
 /* Reads `size` bytes of each object at addrs[i] + offset to out + i * size; ok[i] = it could be
- * read.  Any number. */
+ * read.  `nr` may be of any size. */
 void read_objects(struct mem *mem, const raddr *addrs, size_t nr, raddr offset, void *out,
 		  size_t size, bool *ok);
 

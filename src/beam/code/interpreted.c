@@ -15,10 +15,10 @@
 #include "names/names.h"
 
 #define FUNCTIONS_MAX (1u << 20)
-#define NAME_MAX_LEN  1024 /* what a record of OTP 24 has at most */
+#define NAME_MAX_LEN  1024 /* limit of names in records of OTP 24 */
 #define MFA_SIZE      24   /* ErtsCodeMFA: module, function, arity */
 
-/* Quoted where it must be, as erts_printf("%T") writes it: so records have names of functions. */
+/* Appends an atom quoted as by erts_printf("%T"), as in function names of JIT records. */
 static void add_atom(const struct beam_node *n, struct strbuf *out, uint64_t term)
 {
 	size_t len;
@@ -44,7 +44,7 @@ static void add_function(const struct beam_node *n, struct jit_record *out, uint
 	strbuf_free(&name);
 }
 
-/* A function's code begins behind its ErtsCodeInfo, and ends where the next one's is. */
+/* Adds functions: the code of each begins behind its ErtsCodeInfo and ends at the next one's. */
 static void add_functions(const struct beam_node *n, struct jit_record *out, raddr code,
 			  uint64_t size, const raddr *infos, const uint64_t *mfas, const bool *ok,
 			  size_t nr)
@@ -68,7 +68,7 @@ static bool read_functions(const struct beam_node *n, raddr code, raddr **infos,
 	    functions == 0 || functions > FUNCTIONS_MAX)
 		return false;
 	*nr = (size_t)functions;
-	*infos = xcalloc(*nr + 1, sizeof(**infos)); /* the last one is the end of them all */
+	*infos = xcalloc(*nr + 1, sizeof(**infos)); /* the last one ends the last function */
 	if (mem_read(n->mem, code + (raddr)n->layout.code_header_functions, *infos,
 		     8 * (*nr + 1)) == 0)
 		return true;
@@ -93,7 +93,7 @@ static void add_module(const struct beam_node *n, uint64_t name, raddr code, uin
 	mfas = xcalloc(nr, MFA_SIZE);
 	ok = xcalloc(nr, sizeof(*ok));
 	read_objects(n->mem, infos, nr, (raddr)n->layout.code_info_mfa, mfas, MFA_SIZE, ok);
-	jit_record_begin(&out, code, (uint32_t)size, module, strlen(module)); /* no quotes */
+	jit_record_begin(&out, code, (uint32_t)size, module, strlen(module)); /* without quotes */
 	add_functions(n, &out, code, size, infos, mfas, ok, nr);
 	free(infos);
 	free(mfas);

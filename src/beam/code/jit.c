@@ -14,50 +14,51 @@
 #include "beam/code/interpreted.h"
 #include "beam/code/jit_otp24.h"
 
-#define MAX_ENTRIES	(1u << 20)   /* of the list */
+#define MAX_ENTRIES	(1u << 20)   /* of the GDB JIT interface's list */
 #define MAX_RECORD_SIZE (64u << 20)  /* bytes; the largest seen is below 1 MiB */
 #define MAX_TOTAL_SIZE	(512u << 20) /* of all records; a fresh node has 1.5 MB */
 #define MAX_CODE_SIZE	(256u << 20)
-#define MAX_LINES	(16u << 20) /* not in records, of all modules; a fresh node has 25,000 */
+#define MAX_LINES	(16u << 20) /* if records have none; a fresh node has 25,000 */
 
-/* A list that changed while it was read is read again this often. */
+/* How often a list that changed while it was read is read again. */
 #define LIST_ATTEMPTS 8
 
-/* Looks for the lines of such a module: its header is filled in after its record is there. */
+/* How often the lines of a module without lines in its record are searched: its header is filled in
+ * after its record is published. */
 #define LINES_ATTEMPTS 8
 
 enum record_kind { RECORD_EMULATOR = 0, RECORD_MODULE = 1 };
 
 struct module {
-	raddr start, end; /* of its code */
+	raddr start, end; /* of the module's code */
 	raddr entry;	  /* address of the jit_code_entry */
 	uint32_t serial;
 	uint32_t nr_ranges;
-	uint32_t *ranges; /* offsets of ranges in bytes, by start; made on first use */
+	uint32_t *ranges; /* offsets of ranges in `bytes`, by start; made on first use */
 	uint32_t name_len;
 	uint8_t *bytes;
 	uint32_t size;
-	struct code_lines lines; /* of code whose record has none */
-	unsigned int lines_left; /* times to look for them; 0 = no more */
+	struct code_lines lines; /* used if the record has none */
+	unsigned int lines_left; /* attempts left to read them; 0 = do not try */
 };
 
-/* Lines of all modules whose records have none (OTP 24, interpreter), read when they are first
- * asked for. */
+/* Count of the lines of modules without lines in their records (OTP 24, interpreter), which are
+ * read on first use. */
 struct lines_held {
 	size_t nr, most;
-	bool full; /* and it was said */
+	bool full; /* `most` was reached and a warning logged */
 };
 
 struct jit_code {
 	struct mem *mem;
-	const struct beam_node *node; /* NULL = not known */
+	const struct beam_node *node; /* NULL = unknown */
 	raddr descriptor;
 	VEC(struct module *) modules; /* by start, disjoint */
 	struct address_range fragments;
 	bool frame_pointers;
 	raddr normal_exit;
 	uint32_t serial;
-	uint64_t total_size; /* of all records held */
+	uint64_t total_size; /* of all records in memory */
 	struct lines_held *lines;
 	uint64_t unreadable;
 };
@@ -130,7 +131,7 @@ static void module_free(struct module *m)
 
 static const char *module_name(const struct module *m, uint32_t *len)
 {
-	/* Stored with a terminating NUL counted in its length by some releases. */
+	/* Some releases count the terminating NUL in the name's length. */
 	const char *name = (const char *)m->bytes + 26;
 
 	*len = (uint32_t)strnlen(name, m->name_len);
@@ -145,7 +146,7 @@ static int by_range_start(const void *a, const void *b, void *bytes)
 	return x < y ? -1 : x > y;
 }
 
-/* The offsets of the ranges; most modules are never sampled, so not before one is wanted. */
+/* Finds the offsets of a module's ranges; on first use, as most modules are never sampled. */
 static void index_ranges(struct module *m)
 {
 	uint32_t at = MODULE_HEAD + m->name_len;
@@ -180,7 +181,7 @@ static void remove_at(struct jit_code *j, size_t i, size_t nr)
 	j->modules.len -= nr;
 }
 
-/* Takes over m.  What it overlaps was purged earlier: its memory was free to be used again. */
+/* Inserts m and takes ownership.  Modules that it overlaps were purged, and their memory reused. */
 static void insert(struct jit_code *j, struct module *m)
 {
 	size_t i = lower(j, m->start), nr = 0;
@@ -196,8 +197,8 @@ static void insert(struct jit_code *j, struct module *m)
 	j->total_size += m->size;
 }
 
-/* The pseudo module of shared fragments is called `global`, as is a module of kernel: its ranges
- * are named "global::...". */
+/* The pseudo module of shared fragments is called `global`, as a module of application kernel: the
+ * names of its ranges begin with "global::". */
 static bool is_fragment_block(const struct module *m)
 {
 	uint32_t at = MODULE_HEAD + m->name_len;
@@ -214,7 +215,7 @@ static bool is_fragment_block(const struct module *m)
 	return false;
 }
 
-/* What OTP 24 wrote becomes what later releases write; anything else stays as it is. */
+/* Converts a record of OTP 24 to the format of later releases; others are left as they are. */
 static bool modernize(struct jit_code *j, uint8_t **bytes, uint32_t *size)
 {
 	uint8_t *converted;
@@ -301,7 +302,7 @@ void jit_close(struct jit_code *j)
 	free(j);
 }
 
-/* Takes one record: the bytes that were copied, else what stands at `record` now. */
+/* Adds one record: from the copied bytes, else from memory at `record`. */
 static bool take_record(struct jit_code *j, raddr entry, raddr record, uint64_t size,
 			const void *bytes, uint32_t copied)
 {
@@ -322,8 +323,8 @@ static bool take_record(struct jit_code *j, raddr entry, raddr record, uint64_t 
 	return add_record(j, entry, copy, (uint32_t)size);
 }
 
-/* Index of the module with this entry, or the number of modules: thousands, looked through once for
- * a load, which costs the node far more. */
+/* Index of the module with this entry, or the number of modules.  A linear search of thousands of
+ * modules is cheap compared to the load of a module that causes it. */
 static size_t index_of_entry(const struct jit_code *j, raddr entry)
 {
 	size_t i = 0;
@@ -344,7 +345,7 @@ void jit_unloaded(struct jit_code *j, raddr entry)
 bool jit_loaded(struct jit_code *j, raddr entry, raddr record, uint64_t size, const void *bytes,
 		uint32_t copied)
 {
-	/* An entry that is used again was freed, and its module with it. */
+	/* The entry was freed and reused: its old module is gone. */
 	jit_unloaded(j, entry);
 	return take_record(j, entry, record, size, bytes, copied);
 }
@@ -365,12 +366,12 @@ struct listing {
 };
 
 /*
- * Walks the list once.  0, or negative errno if it could not be walked to its end.  An entry may be
- * freed under our hands, and its memory then leads anywhere: but not to something that links back.
+ * Walks the list once.  0, or negative errno if its end was not reached.  An entry may be freed
+ * during the walk: its memory then has other contents, without a `prev` that points back.
  */
 static int walk_list(struct jit_code *j, struct listing *l)
 {
-	raddr at, previous = 0, mark = 0; /* Brent's way to see a cycle */
+	raddr at, previous = 0, mark = 0; /* Brent's cycle detection */
 	size_t next_mark = 1;
 	int rc = mem_read_u64(j->mem, j->descriptor + 16, &at);
 
@@ -396,7 +397,7 @@ static int walk_list(struct jit_code *j, struct listing *l)
 	return rc;
 }
 
-/* Code that is known already stays: nobody asks for its names again. */
+/* Adds a module's code, unless the same code is known already. */
 static void take_interpreted(void *arg, raddr entry, uint8_t *bytes, uint32_t size)
 {
 	struct jit_code *j = arg;
@@ -416,7 +417,7 @@ int jit_sync(struct jit_code *j, struct error *err)
 	struct listing l = {0};
 	int rc;
 
-	j->unreadable = 0; /* of what is read once more now */
+	j->unreadable = 0; /* counted again below */
 	if (j->node && !j->node->identity.jit)
 		return interpreted_records(j->node, take_interpreted, j, err);
 	for (int i = 0; i < LIST_ATTEMPTS; i++) {
@@ -424,7 +425,7 @@ int jit_sync(struct jit_code *j, struct error *err)
 		if (rc == 0)
 			break;
 	}
-	/* What lies behind the end that could not be reached stays unknown, and is reported. */
+	/* Modules behind a broken link are not found; this counts as one unreadable record. */
 	if (rc)
 		j->unreadable++;
 	for (size_t i = l.entries.len; i-- > 0;) {
@@ -485,8 +486,8 @@ static bool find_header_line(const struct jit_code *j, struct module *m, uint32_
 	return true;
 }
 
-/* The last line that starts at or below the offset.  Up to OTP 27.1 the lines of a function run on
- * into the next ones (OTP-19362): those start beyond its end and are never reached. */
+/* The last line that starts at or below the offset.  Up to OTP 27.1 the lines of a function include
+ * those of the next functions (OTP-19362), which are beyond its end and so never found. */
 static void find_line(const struct module *m, uint32_t at, uint32_t offset,
 		      struct jit_function *out)
 {

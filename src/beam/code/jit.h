@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Erlang code by address: the GDB JIT interface's list of modules, each with its functions, names
- * and lines (jit/beam_jit_metadata.cpp, OTP 25 to 29; OTP 24: jit_otp24.h; the interpreter's code:
- * interpreted.h).  Holds the state of the
- * node's code at the time of the record stream: jit_loaded()/jit_unloaded() are applied in stream
- * order, so that an address is named by the code that was there when it was sampled.
+ * Erlang code by address: the list of modules of the GDB JIT interface, each with its functions,
+ * names and lines (jit/beam_jit_metadata.cpp, OTP 25 to 29; OTP 24: jit_otp24.h; the interpreter's
+ * code: interpreted.h).  Has the node's code at the time of the record stream: jit_loaded() and
+ * jit_unloaded() are applied in stream order, so that an address gets the name of the code that was
+ * there when it was sampled.
  *
- * Owns copies of the records.  Every record comes from foreign memory and is checked to its last
- * byte before use; one that does not parse is refused and counted.
+ * Owns copies of the records.  Every record is from foreign memory and is checked to its last byte
+ * before use; malformed ones are rejected and counted.
  */
 #ifndef EBEAM_BEAM_JIT_H
 #define EBEAM_BEAM_JIT_H
@@ -26,37 +26,37 @@ struct jit_code;
 struct jit_function {
 	const char *name; /* as the JIT prints it: "lists:map/2", "global::garbage_collect" */
 	uint32_t name_len;
-	const char *module; /* of the record: "lists" */
+	const char *module; /* module name in the record: "lists" */
 	uint32_t module_len;
 	raddr start, end;
-	bool preamble;	  /* "...-CodeInfoPrologue": no return address ever lies here */
-	bool fragment;	  /* "module::name": made by the JIT, not Erlang */
-	uint32_t serial;  /* of the module instance: changes when an address gets other code */
-	const char *file; /* of the line that covers the address; NULL = unknown */
+	bool preamble;	  /* "...-CodeInfoPrologue": no return address is ever in this range */
+	bool fragment;	  /* "module::name": code of the JIT, not of an Erlang function */
+	uint32_t serial;  /* of the module instance: another one if an address gets other code */
+	const char *file; /* file and line of the address; NULL = unknown */
 	uint32_t file_len;
 	uint32_t line; /* 0 = unknown */
 };
 
 /* Borrows mem. `descriptor` is the address of __jit_debug_descriptor. */
 void jit_open(struct jit_code **out, struct mem *mem, raddr descriptor);
-/* The same of a node, whose memory also has what records of OTP 24 do not tell: lines, normal_exit;
- * and the code of one that runs the interpreter, which has no records.  Borrows it. */
+/* For a node, which also has what records of OTP 24 lack, lines and normal_exit, and the code of
+ * the interpreter, which has no records.  Borrows it. */
 void jit_open_node(struct jit_code **out, const struct beam_node *n);
-/* Whether there is something to read: a list of JIT code, or code of the interpreter. */
+/* True if the node has a list of JIT code, or code of the interpreter. */
 bool jit_is_known(const struct beam_node *n);
-/* How many lines from code headers (OTP 24, interpreter) are held, for tests: modules beyond have
- * none, and a warning is logged. */
+/* For tests: limits the lines that are kept from code headers (OTP 24, interpreter).  Modules
+ * beyond get none, and a warning is logged. */
 void jit_limit_lines(struct jit_code *j, size_t most);
 void jit_close(struct jit_code *j);
 
-/* Read the whole list, oldest first, over what is known already.  Fails if nothing could be read;
- * a list whose end could not be reached counts as unreadable. */
+/* Reads the whole list, oldest first, and updates what is known.  Fails if nothing could be read; a
+ * list whose end was not reached counts as one unreadable record. */
 int jit_sync(struct jit_code *j, struct error *err);
 
 /*
- * One module was loaded: `bytes` is its record if it could be copied at that instant (copied ==
- * size), else it is read now from `record`.  Code that it overlaps is gone, and what was known of
- * its entry.  False if it could not be read or does not parse (its addresses stay unresolved).
+ * One module was loaded: `bytes` is its record if it was copied at that time (copied == size), else
+ * it is read now from `record`.  Removes modules that it overlaps, and the previous one of its
+ * entry. False if the record cannot be read or is malformed (its addresses stay unresolved).
  */
 bool jit_loaded(struct jit_code *j, raddr entry, raddr record, uint64_t size, const void *bytes,
 		uint32_t copied);
@@ -64,24 +64,25 @@ void jit_unloaded(struct jit_code *j, raddr entry);
 
 /* The function at addr, with its line. False if no known code is there. */
 bool jit_find(const struct jit_code *j, raddr addr, struct jit_function *out);
-/* Serial of the module instance at addr, 0 if no known code is there: is an answer still good? */
+/* Serial of the module instance at addr; 0 if no known code is there.  A cached result for addr is
+ * valid as long as the serial is the same. */
 uint32_t jit_serial(const struct jit_code *j, raddr addr);
-/* The same for a shared fragment by name ("garbage_collect"): its bounds. */
+/* Bounds of a shared fragment by its name ("garbage_collect"). */
 bool jit_fragment(const struct jit_code *j, const char *name, struct address_range *out);
 
-/* The block of shared fragments; 0,0 if unknown. */
+/* Bounds of the block of all shared fragments; 0,0 if unknown. */
 struct address_range jit_fragments(const struct jit_code *j);
-/* Of the emulator record: the return address at the bottom of every stack (0 = unknown). */
+/* From the emulator's record: the return address at the bottom of every stack (0 = unknown). */
 raddr jit_normal_exit(const struct jit_code *j);
-/* Of the same: FP_RA frames. */
+/* From the emulator's record: frames are FP_RA, with frame pointers. */
 bool jit_frame_pointers(const struct jit_code *j);
-/* Code of every module, for finding the mappings: i-th module, false past the end. */
+/* Bounds of the i-th module's code; false past the end. */
 bool jit_module_at(const struct jit_code *j, size_t i, struct address_range *out);
-/* Code of the module with this entry; false if there is none. */
+/* Bounds of the code of the module with this entry; false if there is none. */
 bool jit_module_of(const struct jit_code *j, raddr entry, struct address_range *out);
 
 size_t jit_modules(const struct jit_code *j);
-/* Records that the last jit_sync() could not take, and those loaded since. */
+/* Number of records that the last jit_sync(), and jit_loaded() since, could not use. */
 uint64_t jit_unreadable(const struct jit_code *j);
 
 #endif

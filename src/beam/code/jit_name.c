@@ -7,7 +7,7 @@
 #include "beam/term/atoms.h"
 #include "names/utf8.h"
 
-/* What stands behind a backslash: a letter, the number of a character in octal, or itself. */
+/* Decodes what follows a backslash: a letter, an octal number, or the character itself. */
 static bool unescape(const char **p, const char *end, struct strbuf *sb)
 {
 	static const char from[] = "ntrbvfe", to[] = "\n\t\r\b\v\f\033";
@@ -32,8 +32,8 @@ static bool unescape(const char **p, const char *end, struct strbuf *sb)
 }
 
 /*
- * Takes one atom as erts_printf("%T") writes it (erl_printf_term.c: quoted where Erlang would, with
- * backslash escapes) up to `stop`; puts its plain text into sb.  False if it does not end there.
+ * Parses one atom as written by erts_printf("%T") (erl_printf_term.c: quoted as in Erlang, with
+ * backslash escapes), which `stop` must follow; its plain text is appended to sb.
  */
 static bool take_atom(const char **p, const char *end, char stop, struct strbuf *sb)
 {
@@ -62,7 +62,7 @@ static bool take_atom(const char **p, const char *end, char stop, struct strbuf 
 	return true;
 }
 
-/* The digits of an arity, up to what is no digit; -1 if there are none, or too many. */
+/* Parses the digits of an arity; -1 if there are none, or too many. */
 static int32_t take_arity(const char *p, const char *end)
 {
 	int32_t arity = p < end && *p >= '0' && *p <= '9' ? 0 : -1;

@@ -13,13 +13,13 @@
 
 #define HEAD_SIZE     24
 #define RANGE_SIZE    16 /* without its name */
-#define MIN_RANGES    4	 /* header, what precedes a function, its code, footer */
+#define MIN_RANGES    4	 /* header, prologue of a function, its code, footer */
 #define MAX_CODE_SIZE (256u << 20)
 #define MAX_NAME      1024 /* beam_asm_module.cpp has a buffer of that size */
 
-/* The VM's own functions: the module is called so in OTP 24, too, but each of its functions is of
- * erts_internal, and none has the prologue that its record counts as what precedes the code.  And
- * normal_exit follows apply/3 without a name of its own. */
+/* The VM's own functions in OTP 24: the module has this name, but its functions have that of
+ * erts_internal.  They have no prologue, though the record counts its size to the preceding range.
+ * normal_exit follows apply/3 without a range of its own. */
 #define VM_MODULE   "erts_beamasm"
 #define VM_PREFIX   "erts_internal:"
 #define NORMAL_EXIT VM_MODULE ":normal_exit/0"
@@ -47,7 +47,8 @@ static void put_range(struct converter *c, raddr start, raddr end, const char *n
 	jit_record_add(&c->to, (uint32_t)(start - c->start), (uint32_t)(end - c->start), name, len);
 }
 
-/* As OTP 25 has it: what a return to normal_exit stands behind is of another range. */
+/* Adds ranges of normal_exit as in OTP 25: the byte before its address, which a lookup of that
+ * return address finds, is a range of its own. */
 static void put_normal_exit(struct converter *c, raddr end)
 {
 	static const char name[] = NORMAL_EXIT, before[] = NORMAL_EXIT PRECEDING;

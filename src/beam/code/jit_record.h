@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes a module's record as the JIT of OTP 25 to 29 does for GDB (jit/beam_jit_metadata.cpp),
- * without lines: what jit.c reads, of nodes that have it in another form (OTP 24) or not at all
- * (the interpreter).
+ * without lines: the input of jit.c for nodes that have other records (OTP 24) or none (the
+ * interpreter).
  */
 #ifndef EBEAM_BEAM_JIT_RECORD_H
 #define EBEAM_BEAM_JIT_RECORD_H
@@ -24,7 +24,7 @@ void jit_record_begin(struct jit_record *r, raddr start, uint32_t size, const ch
 /* `start`, `end`: offsets from the module's start. */
 void jit_record_add(struct jit_record *r, uint32_t start, uint32_t end, const char *name,
 		    size_t len);
-/* The record: malloc'ed. */
+/* Returns the record, malloc'ed. */
 uint8_t *jit_record_end(struct jit_record *r, uint32_t *size);
 
 #endif

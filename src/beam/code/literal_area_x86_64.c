@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See literal_area.h.  No symbol names it in OTP 29, but release_area_switch/0 begins by checking
- * whether its caller is the process that stands in the variable before it (beam_bif_load.c, OTP 25
- * to 29):
+ * See literal_area.h.  The variable has no symbol in OTP 29, but release_area_switch/0 begins with
+ * a check that its caller is the process in the variable before it (beam_bif_load.c, OTP 25 to 29):
  *
  *   ...  builds of the distribution have no prologue before it, those of upstream's sources have
  *   cmp [rip + erts_literal_area_collector], rdi
@@ -24,8 +23,7 @@
 #define COMPARE	     "\x48\x39\x3d" /* cmp [rip + disp32], rdi */
 #define COMPARE_SIZE 7
 
-/* Some instruction has it as displacement; what follows it in the instruction is an immediate of
- * 4, 1 or no bytes. */
+/* Does an instruction have it as displacement?  An immediate of 4, 1 or no bytes may follow. */
 static bool refers(const uint8_t *code, size_t size, raddr addr, raddr to)
 {
 	static const unsigned int rest[] = {0, 1, 4};
@@ -39,7 +37,7 @@ static bool refers(const uint8_t *code, size_t size, raddr addr, raddr to)
 	return false;
 }
 
-/* The collector's variable, which is compared at `at`; 0 = no such instruction. */
+/* The collector variable's address, if the instruction at `at` compares with it; else 0. */
 static raddr collector_at(struct beam_node *n, const uint8_t *code, raddr addr, size_t at)
 {
 	uint64_t process, id;

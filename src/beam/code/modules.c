@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See modules.h.  Code is loaded into a copy of the tables, which then becomes the one in use: a
- * table that is in use changes only where code is purged or deleted (erts/emulator/beam/code_ix.h,
- * module.c, OTP 25 to 29).
+ * See modules.h.  Code is loaded into a staging copy of the tables, which then becomes active; the
+ * active tables themselves change only when code is purged or deleted
+ * (erts/emulator/beam/code_ix.h, module.c, OTP 25 to 29).
  */
 #include "beam/code/modules.h"
 
@@ -23,7 +23,7 @@
 #define CODE_SIZE_MAX	 (1u << 30)
 #define MODULE_ENTRY_MAX 512 /* sizeof(Module) is 136 or so */
 
-/* One entry of the table, copied. */
+/* A copy of an entry of the module table. */
 struct entry {
 	uint32_t atom; /* number */
 	raddr code, old_code, nif, on_load;
@@ -62,7 +62,7 @@ static bool is_entry(const struct entry *e)
 	       e->old_code % 8 == 0 && (e->code || !e->size) && (e->old_code || !e->old_size);
 }
 
-/* What erlang:loaded() lists: an entry may have no code at all, for calls that wait for it. */
+/* As erlang:loaded(): entries without code are only there because calls refer to them. */
 static bool is_loaded(const struct entry *e)
 {
 	return e->size != 0 || e->old_size != 0;
@@ -192,7 +192,7 @@ int modules_read(struct modules *out, const struct beam_node *n, struct error *e
 		if (rc)
 			break;
 		read_headers(out, n);
-		/* The same table is still in use: nothing was loaded meanwhile. */
+		/* The same table is still active: nothing was loaded meanwhile. */
 		out->moved = code_index_active(n) != ix;
 		if (!out->moved)
 			break;
@@ -226,7 +226,7 @@ static bool read_entry(const struct beam_node *n, raddr at, uint64_t name, struc
 	return is_entry(&e) && out->name == name;
 }
 
-/* Entries are moved by nobody: a table grows by segments. */
+/* Addresses of entries are constant: a table grows by segments. */
 static int find_entry(struct module_watch *w, const struct beam_node *n, int ix, struct module *out)
 {
 	struct index_objects objects;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The modules that a node has loaded: erlang:loaded(), and what module_info/1 says of each. */
+/* The loaded modules of a node: erlang:loaded(), and facts of module_info/1. */
 #ifndef EBEAM_BEAM_MODULES_H
 #define EBEAM_BEAM_MODULES_H
 
@@ -14,7 +14,7 @@ struct module {
 	uint64_t size;	    /* bytes of the current code, header included */
 	uint32_t functions; /* generated ones (module_info) included */
 	bool old_code;	    /* erlang:check_old_code/1 */
-	raddr old_start;    /* its BeamCodeHeader, and all its code behind it */
+	raddr old_start;    /* BeamCodeHeader of the old code, which all of it follows */
 	uint64_t old_size;
 	bool on_load; /* its on_load function has not returned yet */
 	bool nifs;    /* a NIF library is loaded */
@@ -25,29 +25,29 @@ struct module {
 };
 
 struct modules {
-	VEC(struct module) v; /* by name's text */
-	uint64_t code_size;   /* of all code, old code included: the VM's loaded_code */
+	VEC(struct module) v; /* sorted by the text of the name */
+	uint64_t code_size;   /* bytes of all code, old code included: loaded_code in the VM */
 	uint64_t unreadable;  /* entries that could not be read */
-	bool moved;	      /* code was loaded each time: rows may be of different moments */
+	bool moved;	      /* code was loaded in each attempt: rows may not be consistent */
 };
 
-/* ERROR_KIND_UNSUPPORTED if the tables, or which of them is in use, could not be found. */
+/* ERROR_KIND_UNSUPPORTED if the tables, or the active code index, were not found. */
 int modules_read(struct modules *out, const struct beam_node *n, struct error *err);
 void modules_free(struct modules *m);
 
 /*
- * What calls of one module depend on: changes when its code is loaded, deleted, or made current by
- * its on_load function, and with its NIF library.  Cheap: two reads as a rule.
+ * Detects changes of one module that affect calls of it: its code is loaded, deleted, or made
+ * current by its on_load function, or its NIF library changes.  Mostly costs two reads.
  */
 struct module_watch {
 	uint64_t name; /* atom term */
-	raddr at[3];   /* its entry in each of the tables of code; 0 = not looked for yet */
+	raddr at[3];   /* its entry in each table, by code index; 0 = not searched yet */
 };
-/* Fills name, code, sizes, on_load and the fields of NIFs and old code.  -ENOENT: the table in use
+/* Fills name, code, sizes, on_load and the fields of NIFs and old code.  -ENOENT: the active table
  * has no such module; -EAGAIN: the table changed meanwhile. */
 int module_watch_read(struct module_watch *w, const struct beam_node *n, struct module *out);
 
-/* Which of the three tables of code is in use now; negative errno. */
+/* The active code index, 0 to 2; negative errno. */
 int code_index_active(const struct beam_node *n);
 
 #endif
