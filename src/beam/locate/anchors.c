@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the VM's tables stand: by symbol, and by shape for what has none.  The searches themselves
- * are in anchors_shape.c and anchors_jit.c; this file copies the memory they look through and puts
- * their answers together.
+ * Addresses of the VM's tables: by symbol, or by shape where the symbol is hidden.  The searches
+ * are in the other anchors_*.c; this file copies the memory that they search and collects the
+ * results.
  */
 #include "beam/locate/anchors.h"
 
@@ -17,7 +17,7 @@
 /* Writable data of beam.smp is 0.35 MB, constants 0.7 MB, code 2.6 to 4.2 MB (OTP 25 to 29). */
 #define SECTION_MAX_SIZE ((size_t)64 << 20)
 
-/* A node that is busy loading code or starting processes can spoil a search. */
+/* A node that loads code or starts processes meanwhile can make a search fail. */
 #define SEARCH_TRIES	3
 #define SEARCH_PAUSE_US 2000
 
@@ -28,7 +28,7 @@ static raddr symbol_address(const struct beam_node *n, const char *name)
 	return elf_file_symbol(n->elf, name, &sym) ? sym.addr + n->bias : 0;
 }
 
-/* Value of a pointer or Uint variable of the VM; 0 if there is none. */
+/* Reads a pointer or Uint variable of the VM; 0 if there is no such symbol. */
 static uint64_t symbol_value(const struct beam_node *n, const char *name)
 {
 	raddr addr = symbol_address(n, name);
@@ -91,7 +91,7 @@ void anchors_find_by_symbol(struct beam_node *n)
 					    "erts_no_dirty_io_schedulers"));
 }
 
-/* A section's bytes from the file; they are constant, so the process has the same. */
+/* Copies a section from the file; it is constant, so the process has the same bytes. */
 static uint8_t *copy_section(const struct beam_node *n, const char *name, size_t *size, raddr *addr)
 {
 	uint8_t *bytes = elf_file_copy_section(n->elf, name, SECTION_MAX_SIZE, size, addr);
@@ -160,7 +160,7 @@ static void open_atoms(struct beam_node *n)
 		beam_atoms_open(&n->atoms, n->mem, &n->layout, n->anchors.atom_table);
 }
 
-/* Of the code: tables beside those of modules and exports. */
+/* Finds the tables of code other than those of modules and exports. */
 static void find_code_tables(struct beam_anchors *a, const struct anchor_space *s)
 {
 	if (!a->staged_exports)
@@ -175,7 +175,7 @@ static void find_code_tables(struct beam_anchors *a, const struct anchor_space *
 		a->active_code_ix = shape_find_active_code_ix(s, a->jit_descriptor);
 }
 
-/* Fills what is still 0. */
+/* Searches by shape for all anchors that are still 0. */
 static void find_missing(struct beam_node *n, const struct anchor_space *s)
 {
 	struct beam_anchors *a = &n->anchors;
@@ -216,7 +216,7 @@ static void find_missing(struct beam_node *n, const struct anchor_space *s)
 		a->clock = shape_find_clock(s);
 }
 
-/* Anchors that every supported node has: worth another try if one is missing. */
+/* Has the node all anchors that every supported node has?  If not, the search is repeated. */
 static bool is_complete(const struct beam_node *n)
 {
 	const struct beam_anchors *a = &n->anchors;

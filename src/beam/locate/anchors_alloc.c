@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Allocators and what else memory is counted by, by shape: see anchors.h.  Needed where the VM's
- * symbols are hidden (OTP 29), and for variables that are static in every release.
+ * Allocators, ETS and code ranges by shape: see anchors.h.  Needed where the VM's symbols are
+ * hidden (OTP 29), and for variables that are static in every release.
  */
 #include "abi/vm.h"
 #include "beam/locate/anchors.h"
@@ -17,9 +17,9 @@
 /* Entries of erts_allctrs_info[]: none, sys_alloc, then ten on alloc_util, then test_alloc. */
 #define INFO_ENTRIES 13
 #define INFO_FIRST   2
-#define INFO_MIN     8 /* of the ten, some may have been switched off (+M...e false) */
+#define INFO_MIN     8 /* of the ten; some may be disabled (+M...e false) */
 
-/* Allctr_t: knows its own numbers, and is called "eheap_" or the like. */
+/* Is it an Allctr_t?  It has its own numbers, and a name as "eheap_". */
 static bool is_instance(const struct anchor_space *s, raddr addr, uint32_t number, uint32_t ix)
 {
 	const struct beam_layout *l = s->layout;
@@ -49,7 +49,7 @@ static bool is_allocator(const struct anchor_space *s, const uint8_t *info, uint
 	return is_instance(s, first, number, 0);
 }
 
-/* Without reading more than the copy: entry 0 is empty, entry 1 is malloc, flags are flags. */
+/* Checks in the copy only: entry 0 is empty, entry 1 is malloc, and flags are 0 or 1. */
 static bool looks_like_info(const struct anchor_space *s, size_t at)
 {
 	if (space_u64(s, at) || space_u64(s, at + 8) || space_u64(s, at + 16))
@@ -90,8 +90,8 @@ raddr shape_find_allocators(const struct anchor_space *s)
 /* ---- ETS ------------------------------------------------------------------------------------ */
 
 /*
- * meta_name_tab of OTP 29 (erl_db.c): 2^n buckets of 32 bytes; one without a name holds {pointer to
- * its own next word, u32 0 and 1, [], NULL}.  Up to OTP 28 the symbol of the counter is exported.
+ * meta_name_tab of OTP 29 (erl_db.c): 2^n buckets of 32 bytes; an empty one is {pointer to its own
+ * next word, u32 0 and 1, [], NULL}.  Up to OTP 28 the counter's symbol is exported.
  */
 #define BUCKET_SIZE	  32
 #define BUCKETS_PROBE	  32
@@ -99,9 +99,9 @@ raddr shape_find_allocators(const struct anchor_space *s)
 #define BUCKETS_MAX	  (1u << 22)
 #define BUCKETS_CHUNK	  1024
 #define BUCKET_EMPTY_WORD (1ull << 32)
-/* What tables that are being walked add to the size of the table of names, at most, and how far
- * the counter stands from the pointer to the table: META_NAME_TAB_LOCK_CNT locks of a cache line
- * are between them. */
+/* The counter is the size of the table of names plus, for tables that are being traversed, at most
+ * MISC_SLACK bytes.  It is MISC_LOCKS bytes, META_NAME_TAB_LOCK_CNT locks of one cache line each,
+ * and some padding from the pointer to the table. */
 #define MISC_SLACK  65536
 #define MISC_LOCKS  (256 * 64)
 #define MISC_NEAR   256
@@ -113,7 +113,7 @@ static bool is_empty_bucket(const uint64_t bucket[4], raddr addr)
 	       bucket[3] == 0;
 }
 
-/* Empty ones among the `nr` buckets at addr, and the last of them. */
+/* Number of empty buckets among the `nr` at addr; *last is the last of them. */
 static size_t count_empty(const struct anchor_space *s, raddr addr, size_t nr, size_t *last)
 {
 	uint64_t buckets[BUCKETS_CHUNK][4];
@@ -130,18 +130,18 @@ static size_t count_empty(const struct anchor_space *s, raddr addr, size_t nr, s
 	return empty;
 }
 
-/* Buckets of the table of names at addr; 0 if there is none. */
+/* Number of buckets of the table of names at addr; 0 if it is no such table. */
 static size_t count_buckets(const struct anchor_space *s, raddr addr)
 {
 	size_t last = 0, end = 0, size = BUCKETS_MIN;
 
-	/* It is allocated: most words that are pointers lead back into the executable. */
+	/* The table is allocated memory: skips pointers into the executable, which are the most. */
 	if (addr - s->data_addr < s->data_size || addr - s->rodata_addr < s->rodata_size ||
 	    (addr >= s->text && addr < s->text_end) ||
 	    !space_is_pointer(s, addr, BUCKETS_MIN * BUCKET_SIZE) ||
 	    count_empty(s, addr, BUCKETS_PROBE, &last) < BUCKETS_PROBE / 2)
 		return 0;
-	/* Chunks of which some are empty: names are few among thousands of buckets. */
+	/* Every chunk of the table has empty buckets, as names are few. */
 	for (size_t from = 0; from < BUCKETS_MAX; from += BUCKETS_CHUNK) {
 		if (count_empty(s, addr + from * BUCKET_SIZE, BUCKETS_CHUNK, &last) == 0)
 			break;
@@ -152,7 +152,7 @@ static size_t count_buckets(const struct anchor_space *s, raddr addr)
 	return end ? size : 0;
 }
 
-/* The only counter that it can be, of those not nearer than `from` and not further than `to`. */
+/* The only possible counter at a distance of `from` to `to` bytes from the pointer to the table. */
 static raddr find_misc(const struct anchor_space *s, size_t table, uint64_t size, size_t from,
 		       size_t to)
 {
@@ -172,8 +172,8 @@ static raddr find_misc(const struct anchor_space *s, size_t table, uint64_t size
 	return found;
 }
 
-/* Other counters of bytes become as large: first where it is if nothing but the locks is between
- * the two, and what the compiler put there to align them. */
+/* Searches first where only the locks and padding are between the two, as other counters can have
+ * the same value. */
 static raddr find_misc_near(const struct anchor_space *s, size_t table, uint64_t size)
 {
 	raddr found = find_misc(s, table, size, MISC_LOCKS, MISC_LOCKS + MISC_NEAR);
@@ -232,7 +232,7 @@ static bool is_ranges(const struct anchor_space *s, size_t at, bool *used)
 	uint64_t ranges[RANGES_PROBE][2];
 	size_t nr = MIN(n, RANGES_PROBE);
 
-	/* A node that has booted has loaded code more than three times: none is empty. */
+	/* After boot no list is empty, as code was loaded more than three times. */
 	if (n == 0 || n > allocated || allocated > RANGES_MAX ||
 	    !space_is_pointer(s, modules, allocated * RANGE_SIZE) || !mid)
 		return false;
@@ -241,7 +241,7 @@ static bool is_ranges(const struct anchor_space *s, size_t at, bool *used)
 	if (mid < modules || mid >= modules + n * RANGE_SIZE ||
 	    mem_read(s->mem, modules, ranges, nr * RANGE_SIZE) != 0)
 		return false;
-	/* Code that was purged since is empty: it may have been unmapped, or reused. */
+	/* Ranges of purged code are empty: their memory may be unmapped or reused. */
 	for (size_t i = 0; i < nr; i++) {
 		if (ranges[i][0] > ranges[i][1] || (i && ranges[i][0] < ranges[i - 1][0]))
 			return false;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the node last found its clock to be: time_sup.inf.c.parmon.cdata.insts.curr, a static
+ * The latest correction of the node's clock: time_sup.inf.c.parmon.cdata.insts.curr, a static
  * struct of erl_time_sup.c that no release exports.  See anchors.h.
  *
- * When it starts, a node notes the kernel's monotonic time in ns (minit), and the offset from that
- * to Erlang time, which begins at one second (moffset = 1000000000 - minit).  Two such words in a
- * row of variables are that struct.  Right before minit stand the corrections that were made since:
- * {prev, curr} of {erl_mtime, os_mtime, drift, error}, then 1640 bytes about the drift (OTP 25 to
- * 29).
+ * At start a node stores the kernel's monotonic time in ns (minit) and the offset from it to Erlang
+ * time, which begins at one second (moffset = 1000000000 - minit).  Two variables with such values,
+ * close together, identify the struct.  Before minit are the latest corrections, {prev, curr} of
+ * {erl_mtime, os_mtime, drift, error}, and 1640 bytes about the drift (OTP 25 to 29).
  */
 #include "beam/locate/anchors.h"
 
 #define CLOCK_BEGIN   1000000000
 #define MINIT_INSTS   1704 /* from insts to minit */
 #define INSTANCE_SIZE 32
-#define OFFSET_WINDOW 4096 /* minit is not further behind moffset */
+#define OFFSET_WINDOW 4096 /* largest distance from moffset to minit */
 
 static int64_t word_at(const struct anchor_space *s, size_t offset)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * the_active_code_index, where its symbol is hidden: the JIT's fragments load it each time a
- * process is entered, and its address stands in that code.  See anchors.h.
+ * the_active_code_index where its symbol is hidden: the JIT's fragments load it when a process is
+ * scheduled in, and the code has its address.  See anchors.h.
  *
  *   mov rdi, &the_active_code_index    48 bf imm64, or bf imm32
  *   mov esi, ERTS_SAVE_CALLS_CODE_IX
@@ -20,11 +20,11 @@
 #define CODE_MAX   (4u << 20) /* the fragments take 70 kB */
 #define LIST_TRIES 20
 
-/* Bytes from the end of the address to the load: one more immediate. */
+/* Bytes from the end of the address to the load: one more instruction, with an immediate. */
 #define LOAD_WINDOW 12
 #define CODE_IX_MAX 2 /* ERTS_NUM_CODE_IX - 1 */
 
-/* The variable's address if code[at] begins to load it; *end is behind the address. */
+/* The variable's address if its load begins at code[at]; *end is then the offset behind that. */
 static raddr loaded_address(const uint8_t *code, size_t size, size_t at, size_t *end)
 {
 	if (at + 10 <= size && code[at] == 0x48 && code[at + 1] == 0xbf) {
@@ -44,8 +44,8 @@ static bool is_code_ix(const struct anchor_space *s, raddr addr)
 	       space_u32(s, addr - s->data_addr) <= CODE_IX_MAX;
 }
 
-/* All places that load r12d must agree; `*found` is 0 before the first, *ambiguous after a
- * second that differs. */
+/* All loads of r12d must have the same address; `*found` is 0 before the first, *ambiguous is set
+ * by one that differs. */
 static void search_code(const struct anchor_space *s, const uint8_t *code, size_t size,
 			raddr *found, bool *ambiguous)
 {
@@ -63,7 +63,7 @@ static void search_code(const struct anchor_space *s, const uint8_t *code, size_
 	}
 }
 
-/* True if the record is that of the module "global", which holds the fragments. */
+/* True if the record is of the module "global", which has the fragments. */
 static bool is_fragments(const uint8_t *head, raddr *base, uint32_t *size)
 {
 	*base = bytes_u64(head, JIT_RECORD_BASE);
@@ -73,8 +73,7 @@ static bool is_fragments(const uint8_t *head, raddr *base, uint32_t *size)
 	       memcmp(head + JIT_RECORD_NAME, "global", 6) == 0 && *size > 0 && *size <= CODE_MAX;
 }
 
-/* Looks for the fragments along the list.  False if its end was not reached: a module that is
- * replaced takes its entry with it. */
+/* Searches the list for the fragments.  False: the end was not reached, an entry was freed. */
 static bool search_list(const struct anchor_space *s, raddr descriptor, raddr *found,
 			bool *ambiguous)
 {
@@ -107,7 +106,7 @@ raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor)
 	raddr found = 0;
 	bool ambiguous = false;
 
-	/* Its oldest entry is that of the fragments: what is behind it does not matter. */
+	/* The fragments have the oldest entry, near the list's end; it is enough to find that. */
 	for (int i = 0; i < LIST_TRIES; i++)
 		if (search_list(s, descriptor, &found, &ambiguous) || found)
 			break;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of nodes by shape: a Hash whose name is "dist_table".  What proves it: every entry that
- * its buckets lead to has an atom for a name, there are as many as it counts, and this node's own
- * entry is one of them.  erl_node_tables.c, hash.h, OTP 25 to 29.
+ * The table of nodes by shape: a Hash with name "dist_table", in which all entries have an atom as
+ * name, their number is that of the Hash, and one is this node's.  erl_node_tables.c, hash.h, OTP
+ * 25 to 29.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The GDB JIT interface of the VM by shape: descriptor, and the emulator's own record; the function
- * that announces changes is found in code, in anchors_jit_*.c.  See anchors.h; formats:
- * erts/emulator/beam/jit/beam_jit_metadata.cpp, OTP 25 to 29; OTP 24: jit_otp24.h.
+ * The GDB JIT interface of the VM by shape: the descriptor and the emulator's record; the function
+ * that announces changes is found in anchors_jit_*.c, as that depends on the processor.  See
+ * anchors.h; formats: erts/emulator/beam/jit/beam_jit_metadata.cpp, OTP 25 to 29; OTP 24:
+ * jit_otp24.h.
  */
 #include "beam/locate/anchors.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The function that announces changes of JIT code, in code of x86-64; see anchors_jit.c. */
+/* Finds the function that announces changes of JIT code by its calls; see anchors_jit.c. */
 #include "beam/locate/anchors.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* mov dword [rip + disp32], imm32: opcode and ModRM. */
 #define STORE_SIZE 10
-/* Bytes behind the store within which the call stands; 5 to 33 in the builds looked at. */
+/* The call follows within so many bytes; 5 to 33 in the builds that were examined. */
 #define CALL_WINDOW 64
 #define CALL_SIZE   5
 /* Compilers align functions. */
@@ -26,7 +26,7 @@ static bool is_empty_function(const uint8_t *text, size_t size, uint64_t at)
 	return text[at] == 0xc3;
 }
 
-/* Offset of the empty function that is called first in the window behind `at`; UINT64_MAX: none. */
+/* Offset of the first empty function that is called in the window behind `at`; UINT64_MAX: none. */
 static uint64_t called_empty_function(const uint8_t *text, size_t size, size_t at)
 {
 	size_t end = MIN(at + CALL_WINDOW, size);
@@ -46,9 +46,9 @@ static uint64_t called_empty_function(const uint8_t *text, size_t size, size_t a
 }
 
 /*
- * beam_jit_metadata.cpp sets the action, then the entry, then calls __jit_debug_register_code.
- * The call may be inlined no further, since debuggers break on the function; two or more places
- * that agree prove it.
+ * beam_jit_metadata.cpp stores the action and the entry, then calls __jit_debug_register_code,
+ * which is never inlined, as debuggers set a breakpoint on it.  At least two stores must be
+ * followed by a call of the same function.
  */
 raddr shape_find_jit_register(const uint8_t *text, size_t size, raddr text_addr, raddr descriptor)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The VM's tables by shape: process and port tables, atoms, code tables, this node, BIFs, scheduler
- * data.  See anchors.h.  Every search judges words of one copy of the writable data first, without
- * reading more; only survivors are followed into the process, many at once.
+ * data.  See anchors.h.  Every search first filters candidates in the copy of the writable data;
+ * pointers are only followed for those that are left, many in one read.
  */
 #include "abi/vm.h"
 #include "beam/locate/anchors.h"
@@ -19,10 +19,10 @@
 #define ADDRESS_MIN 4096u
 #define ADDRESS_MAX (1ull << 47)
 
-/* More hits than this of something that should be unique: not worth following. */
+/* A search with more candidates than this is given up, as its result should be unique. */
 #define CANDIDATES_MAX 64
 
-/* Slots of a process or port table read at once, and at most; live ones spread over the table. */
+/* Slots of a process or port table read at once, and in all; used slots are spread over it. */
 #define SLOTS_CHUNK	1024
 #define SLOTS_MAX	(64 * SLOTS_CHUNK)
 #define SAMPLE_ELEMENTS 32
@@ -30,7 +30,7 @@
 #define ELEMENT_MIN 256
 #define ELEMENT_MAX 4096
 
-/* Boot alone makes more than a thousand atoms; the VM's limit (+t) is below 2^26 terms. */
+/* Boot alone makes more than a thousand atoms; the VM's limit (+t) is below 2^26. */
 #define ATOMS_MIN     500
 #define INDEX_ENTRIES (1u << 26)
 
@@ -70,7 +70,7 @@ bool space_is_erlang_code(const struct anchor_space *s, raddr addr)
 	return s->interpreted ? space_is_pointer(s, addr, 8) : space_is_executable(s, addr);
 }
 
-/* A string constant, also where it is the end of a longer one. */
+/* Addresses of a string constant; it may also be the end of a longer one. */
 struct strings {
 	raddr addrs[CANDIDATES_MAX];
 	size_t nr;
@@ -88,7 +88,7 @@ static void find_strings(const struct anchor_space *s, const char *text, struct 
 	}
 }
 
-/* A Hash whose name is one of these. */
+/* Is it a Hash with one of these names? */
 static bool is_named(const struct anchor_space *s, size_t at, const struct strings *names)
 {
 	uint64_t word = space_u64(s, at + (size_t)s->layout->index_table_name);
@@ -146,7 +146,7 @@ static bool looks_like_ptab(const struct anchor_space *s, size_t at)
 	       space_is_pointer(s, tab, 8) && space_is_readable(s, tab + 8 * (raddr)(max - 1), 8);
 }
 
-/* Ids (their first word) of up to SAMPLE_ELEMENTS elements of the first slots that have any. */
+/* Reads ids (the first word) of up to SAMPLE_ELEMENTS elements, from the first slots in use. */
 static size_t sample_ids(const struct anchor_space *s, size_t at, uint64_t *ids)
 {
 	raddr tab = space_u64(s, at + (size_t)s->layout->ptab_tab);
@@ -186,7 +186,7 @@ static bool is_ptab(const struct anchor_space *s, size_t at, uint64_t id_tag)
 	nr = sample_ids(s, at, ids);
 	for (size_t i = 0; i < nr; i++)
 		good += (ids[i] & TERM_TAG_MASK) == id_tag;
-	/* One in eight may have been freed and used again since its slot was read. */
+	/* One in eight may have been freed and reused since its slot was read. */
 	return good > 0 && (nr - good) * 8 <= nr;
 }
 
@@ -197,7 +197,7 @@ raddr shape_find_ptab(const struct anchor_space *s, unsigned int id_tag)
 
 /* ---- hash tables --------------------------------------------------------------------------- */
 
-/* Atoms 0 and 1 stand in the first two slots and know their numbers. */
+/* Atoms 0 and 1 are in the first two slots and have their own numbers. */
 static bool is_atom_table(const struct anchor_space *s, size_t at, uint64_t arg)
 {
 	const struct beam_layout *l = s->layout;
@@ -250,7 +250,7 @@ struct node_candidate {
 	uint64_t sysname, dist_sysname;
 };
 
-/* Reads `size` bytes at addrs[i] to bytes + i * size; ok[i] says which were readable. */
+/* Reads `size` bytes at addrs[i] to bytes + i * size; ok[i] = they were readable. */
 static void read_many(const struct anchor_space *s, const raddr *addrs, size_t nr, size_t size,
 		      uint8_t *bytes, bool *ok)
 {
@@ -292,7 +292,7 @@ static size_t keep_nodes(const struct anchor_space *s, struct node_candidate *c,
 	return kept;
 }
 
-/* Keeps those whose DistEntry has the same name, and whose name is one of a node. */
+/* Keeps candidates whose DistEntry has the same name, which must be the name of a node. */
 static size_t keep_named_nodes(const struct anchor_space *s, struct beam_atoms *atoms,
 			       struct node_candidate *c, size_t nr)
 {
@@ -387,7 +387,7 @@ raddr shape_find_bif_table(const struct anchor_space *s, uint32_t *nr)
 
 /* ---- scheduler data ------------------------------------------------------------------------ */
 
-/* ErtsSchedulerData number `no` (1..) of this type. */
+/* Is it the ErtsSchedulerData of number `no` (1..) and of this type? */
 static bool is_scheduler(const struct anchor_space *s, const uint8_t *bytes, enum sched_type type,
 			 uint64_t no)
 {
@@ -424,7 +424,7 @@ uint32_t shape_count_schedulers(const struct anchor_space *s, raddr array, enum 
 	return nr;
 }
 
-/* The VM's own count of these schedulers stands among the same variables. */
+/* Is the VM's own count of these schedulers in section ERTS_LOW_WRITE, as the array's address? */
 static bool has_count(const struct anchor_space *s, uint32_t nr)
 {
 	for (raddr at = s->low_write; at + 8 <= s->low_write_end; at += 8)

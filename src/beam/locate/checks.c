@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine of the checks: the list, the sample of processes that they look at, and patience.
- * The node runs meanwhile: processes end, heaps move.  So a check judges a sample of up to 64
- * processes, lets one in eight be caught in motion, and fails only if it fails several times with
- * fresh samples.  The checks themselves are in checks_process.c, checks_vm.c and
- * checks_fields.c.
+ * Runs the checks of a layout: their list, the sample of processes that they use, and retries. The
+ * node runs meanwhile: processes end, heaps move.  So a check uses a sample of up to 64 processes,
+ * accepts one in eight that changed while it was read, and fails only if it fails several times
+ * with new samples.  The checks are in checks_process.c, checks_vm.c and checks_fields.c.
  *
- * To add a check: a function there, a line of BEAM_CHECKS in checks_internal.h.
+ * To add a check: add a function there, and a line to BEAM_CHECKS in checks_internal.h.
  */
 #include "beam/locate/checks.h"
 
@@ -22,13 +21,13 @@
 #include "beam/locate/checks_internal.h"
 #include "beam/term/atoms.h"
 
-/* A node in the middle of something may fail a check, and longer where its threads have to wait for
- * a CPU.  Pauses double, as long as some of this is left for all checks together. */
+/* A check may fail for a moment, or longer if the node's threads wait for a CPU.  Pauses double;
+ * their sum for all checks is limited by PATIENCE_US. */
 #define TRIES	    6
 #define PAUSE_US    2000u
 #define PATIENCE_US 200000u
 
-/* Slots of the process table that are looked through for a sample. */
+/* Slots of the process table that are searched for a sample. */
 #define SLOTS_MAX (64 * CHECK_SLOTS)
 
 #define MFA_ARITY_MAX 255
@@ -71,8 +70,8 @@ bool check_null_or_pointer(const struct check_run *c, raddr addr)
 	return !addr || space_is_pointer(&c->s.space, addr, 8);
 }
 
-/* The table spreads pids over cache lines (erl_ptab.c, OTP 25 to 29): those of the first processes
- * stand in the first slots of the lines, and what was started much later behind them. */
+/* The process table spreads pids over cache lines (erl_ptab.c, OTP 25 to 29): the first processes
+ * are in the first slots of the lines, later ones behind them. */
 #define LINE_SLOTS 8
 _Static_assert(CHECK_SLOTS % LINE_SLOTS == 0, "whole lines");
 
@@ -81,7 +80,7 @@ static size_t spread(size_t i)
 	return i * LINE_SLOTS % CHECK_SLOTS + i * LINE_SLOTS / CHECK_SLOTS;
 }
 
-/* Live processes of low numbers: those started first stay longest, and are of all kinds. */
+/* Takes live processes that were started first: they live longest, and are of all kinds. */
 static void take_sample(struct check_run *c)
 {
 	const struct beam_layout *l = c->l;
@@ -132,7 +131,7 @@ static void take_sample(struct check_run *c)
 static const struct {
 	const char *name;
 	bool (*run)(struct check_run *c);
-	bool fields; /* only of a layout that is not the table of this build */
+	bool fields; /* run only if the layout is not the table of this build */
 } checks[] = {
 #define ALWAYS(function, name)	  {name, function, false},
 #define OF_FIELDS(function, name) {name, function, true},
@@ -141,7 +140,7 @@ static const struct {
 #undef OF_FIELDS
 };
 
-/* Of a core that is cut short, those that must hold: so many from the start. */
+/* The first checks of the list, which must pass even for a truncated core. */
 #define NR_ESSENTIAL 5
 
 _Static_assert(ARRAY_SIZE(checks) <= BEAM_MAX_CHECKS, "BEAM_MAX_CHECKS is too small");
@@ -151,7 +150,7 @@ static bool is_cut(const struct beam_node *n)
 	return n->core && core_file_facts(n->core)->missing_size > 0;
 }
 
-/* Without native stack the table is that of another build, with one field less. */
+/* Without native stack the layout is a table of another build, without one of its fields. */
 static bool is_table_of_build(const struct beam_node *n)
 {
 	return !n->untested[0] && n->identity.native_stack &&
@@ -169,7 +168,7 @@ void checks_run(struct beam_node *n)
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		struct beam_check *check = &n->checks[n->nr_checks];
 
-		/* They need what the others have looked at. */
+		/* Checks of fields rely on the other checks to have passed. */
 		if (checks[i].fields && (is_table_of_build(n) || checks_failed(n)))
 			continue;
 		n->nr_checks++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks of a layout against the live node.  Each asks for something that is so in every node and
- * would not be if an offset that it uses were wrong.
+ * Checks of a layout against the live node.  Each checks a property that every node has, and that
+ * would not be found with a wrong offset.
  */
 #ifndef EBEAM_BEAM_CHECKS_H
 #define EBEAM_BEAM_CHECKS_H
@@ -10,7 +10,7 @@
 
 /* Fills n->checks.  Uses n->mem, objects, layout, anchors and atoms. */
 void checks_run(struct beam_node *n);
-/* The first that failed, NULL = none. */
+/* The first check that failed, NULL = none. */
 const struct beam_check *checks_failed(const struct beam_node *n);
 
 #endif

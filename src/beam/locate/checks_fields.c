@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Checks of fields that inspection reads: queues, sums, links, ports, tables, code; see checks.c.
- * Tables of releases are compared with nodes before they are here, so these run for other layouts
- * only.  What they ask for holds in OTP 24 to 29.
+ * Only run for layouts that are not tables of releases, which were compared with nodes before.  All
+ * properties hold in OTP 24 to 29.
  */
 #include "abi/vm.h"
 #include "base/compiler.h"
@@ -16,13 +16,13 @@
 #include "beam/process/process.h"
 
 #define MODULES_SAMPLE	16
-#define MAX_SANE	(1ull << 48) /* of sizes and sums */
+#define MAX_SANE	(1ull << 48) /* limit of sizes and sums */
 #define MAX_FUNCTIONS	(1u << 20)
 #define MAX_QUEUE_FLAGS (1u << 20)
-#define QUEUE_HEAPS	3 /* FS_OFF_HEAP_MSGQ and FS_ON_HEAP_MSGQ: one of them */
-#define OLD_HEAPS_MIN	4 /* of so many, some old heap is partly filled */
+#define QUEUE_HEAPS	3 /* FS_OFF_HEAP_MSGQ and FS_ON_HEAP_MSGQ: one of them is set */
+#define OLD_HEAPS_MIN	4 /* if so many have old heaps, some old heap is partly filled */
 #define FEW_PORTS	2
-#define TABLES_SAMPLE	8 /* whose objects are counted */
+#define TABLES_SAMPLE	8 /* tables whose objects are counted */
 #define OBJECTS_MAX	1000
 
 static bool rests(const struct check_run *c, size_t i)
@@ -42,7 +42,8 @@ static bool is_in_struct(const struct check_run *c, size_t i, raddr addr)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* `last` is the place where the next one is to be linked in: others may have done so meanwhile. */
+/* Is it a message queue?  `last` is the address of its NULL `next` pointer; messages may have been
+ * appended meanwhile. */
 static bool is_queue(const struct check_run *c, size_t i, int32_t first, int32_t last)
 {
 	raddr head = check_u64(c, i, first), at = check_u64(c, i, last), end;
@@ -77,7 +78,7 @@ static bool are_queues(const struct check_run *c, size_t i)
 	       check_null_or_pointer(c, check_u64(c, i, l->process_sig_inq_nmsigs_next));
 }
 
-/* Of processes that wait. */
+/* Runs is_good() for each waiting process of the sample. */
 static bool check_each(struct check_run *c, bool (*is_good)(const struct check_run *c, size_t i))
 {
 	size_t good = 0, nr = 0;
@@ -125,13 +126,13 @@ bool check_old_heaps(struct check_run *c)
 	return check_mostly(c, good, nr, "waiting processes");
 }
 
-/* What is collected is given room for so much at least, unless it hibernates. */
+/* Limits of heap sizes: a heap has at least its minimum size, unless the process hibernates. */
 static bool are_limits(const struct check_run *c, size_t i)
 {
 	const struct beam_layout *l = c->l;
 	uint64_t min = check_u64(c, i, l->process_min_heap_size);
 	uint64_t min_vheap = check_u64(c, i, l->process_min_vheap_size);
-	uint64_t max = check_u64(c, i, l->process_max_heap_size) >> 3; /* flags below */
+	uint64_t max = check_u64(c, i, l->process_max_heap_size) >> 3; /* flags in the low bits */
 	uint64_t size = check_u64(c, i, l->process_heap_sz);
 	bool hibernated = check_u32(c, i, l->process_flags) & F_HIBERNATED;
 	uint16_t gcs = bytes_u16(check_process(c, i), l->process_gen_gcs);
@@ -158,7 +159,7 @@ bool check_heap_limits(struct check_run *c)
 
 /* ---- sums, run queues ----------------------------------------------------------------------- */
 
-/* Hardly two processes of those started first have done the same. */
+/* Processes that were started first hardly ever have equal sums (reductions). */
 bool check_sums(struct check_run *c)
 {
 	size_t sane = 0, different = 0;
@@ -233,7 +234,7 @@ struct relations {
 	uint64_t unreadable;
 };
 
-/* It has taken all signals that make and end links and monitors. */
+/* The process has handled all signals that add and remove links and monitors. */
 static bool has_no_signals(const struct check_run *c, size_t i)
 {
 	return rests(c, i) &&
@@ -242,7 +243,7 @@ static bool has_no_signals(const struct check_run *c, size_t i)
 	       !check_u64(c, i, c->l->process_sig_qs_cont);
 }
 
-/* Its links and monitors are among those that were collected. */
+/* The process is in the sample and has no signals, so that all its links and monitors are known. */
 static bool is_collected(const struct check_run *c, uint64_t epid)
 {
 	for (size_t i = 0; i < c->s.nr; i++)
@@ -251,8 +252,8 @@ static bool is_collected(const struct check_run *c, uint64_t epid)
 	return false;
 }
 
-/* Those between processes of the sample, which know of each other: `sides`, one as a target.  The
- * two are not read at the same moment: one pair may have changed. */
+/* Links (or monitors, if `sides`: one side is the target) between two processes of the sample must
+ * be known to both.  They are read one after the other: one pair may have changed. */
 static bool are_mutual(struct check_run *c, const struct relations *r, bool sides)
 {
 	size_t good = 0, nr = 0;
@@ -357,8 +358,8 @@ bool check_port_fields(struct check_run *c)
 				break;
 			}
 	}
-	/* Ports are linked to who opened them, and few owners unlink; not those that the VM opens
-	 * itself at the start, which a small node has alone. */
+	/* Ports are linked to the process that opened them, and few owners unlink; exceptions are
+	 * ports that the VM opens at start, which may be all of a small node. */
 	ok = check_see(c,
 		       good * 2 >= list.len && (linked * 2 >= list.len || list.len <= FEW_PORTS) &&
 			       list.cut * 8 <= list.len,
@@ -398,7 +399,7 @@ bool check_ets(struct check_run *c)
 		}
 	}
 	ok = nr > 0 && nr * 8 >= list.counted * 7 && list.vanished * 8 <= list.counted &&
-	     good * 8 >= nr * 7 && whole * 4 >= counted; /* others are written to */
+	     good * 8 >= nr * 7 && whole * 4 >= counted; /* others change meanwhile */
 	check_see(c, ok, "%zu of %llu tables, %zu of them whole, and %zu of %zu with their objects",
 		  nr, (unsigned long long)list.counted, good, whole, counted);
 	ets_list_free(&list);

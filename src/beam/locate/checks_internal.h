@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the checks share: a sample of processes, and how a verdict is written.  For checks*.c
- * only. */
+/* Shared by checks*.c: the sample of processes, and how results are reported. */
 #ifndef EBEAM_BEAM_CHECKS_INTERNAL_H
 #define EBEAM_BEAM_CHECKS_INTERNAL_H
 
@@ -11,35 +10,34 @@
 #define CHECK_SLOTS  1024 /* slots of a table read at once */
 
 struct check_sample {
-	struct anchor_space space; /* mem, maps and layout only */
-	size_t nr;		   /* processes */
+	struct anchor_space space; /* only mem, maps and layout are set */
+	size_t nr;		   /* number of processes */
 	raddr addrs[CHECK_SAMPLE];
 	uint8_t *bytes; /* their structs, one after the other */
-	uint32_t atoms; /* entries of the atom table */
+	uint32_t atoms; /* number of atoms */
 };
 
 struct check_run {
 	struct beam_node *n;
 	const struct beam_layout *l;
 	struct check_sample s;
-	char *seen; /* of the check that runs */
+	char *seen; /* result text of the running check */
 };
 
-/* Says what was seen; returns ok. */
+/* Sets the text of what was seen; returns ok. */
 bool check_see(struct check_run *c, bool ok, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* `good` of `nr` sampled things are as they should be.  One in eight may be caught in motion; where
- * there is nothing to look at, nothing is wrong. */
+/* `good` of `nr` sampled objects are as expected.  One in eight may have changed while it was read;
+ * true if nr is 0. */
 bool check_mostly(struct check_run *c, size_t good, size_t nr, const char *what);
 
 bool check_is_atom(const struct check_run *c, uint64_t term);
-/* Readable struct ErtsCodeMFA with two atoms and an arity; *mfa (module, function, arity) is
- * filled. */
+/* Reads an ErtsCodeMFA to *mfa; false unless it has two atoms and an arity. */
 bool check_read_mfa(const struct check_run *c, raddr addr, uint64_t mfa[3]);
 bool check_is_mfa(const struct check_run *c, const uint64_t mfa[3]);
 bool check_null_or_pointer(const struct check_run *c, raddr addr);
 
-/* The i-th process of the sample, and fields of it. */
+/* Bytes of the i-th process of the sample, and fields of it. */
 static inline const uint8_t *check_process(const struct check_run *c, size_t i)
 {
 	return c->s.bytes + i * (size_t)c->l->process_size;
@@ -55,14 +53,14 @@ static inline uint32_t check_u32(const struct check_run *c, size_t i, int32_t of
 	return bytes_u32(check_process(c, i), offset);
 }
 
-/* It runs, is collected or exits: what it holds is on its way. */
+/* The process runs, exits or is garbage collected: its fields may change while they are read. */
 bool check_is_busy(const struct check_run *c, size_t i);
 
-/* The first entries of the fullest of three IndexTables, at most `max`; returns how many. */
+/* The first entries of the largest of three IndexTables, at most `max`; returns how many. */
 size_t check_index_entries(const struct check_run *c, raddr tables, raddr *entries, size_t max);
 
-/* Functions and names, in the order of doctor; OF_FIELDS: only of a layout that is not the table of
- * the build (checks_fields.c). */
+/* Functions and names, in the order of doctor; OF_FIELDS: run only if the layout is not the table
+ * of the build (checks_fields.c). */
 #define BEAM_CHECKS(ALWAYS, OF_FIELDS)                                                             \
 	ALWAYS(check_process_table, "erts_proc is a process table")                                \
 	ALWAYS(check_process_size, "processes have the size of the layout")                        \

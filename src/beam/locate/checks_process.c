@@ -18,10 +18,10 @@
 #define STATE_GOING	 (PSFLG_FREE | PSFLG_EXITING)
 #define STATE_BUSY	 (STATE_GOING | PSFLGS_ON_SCHEDULER | PSFLG_GC)
 
-/* Few processes have a current function while they wait: 2 to 5 of 50. */
+/* `current` functions for a verdict: of 50 waiting processes only 2 to 5 have one. */
 #define CURRENT_MIN 10
 
-/* What the VM starts second at boot, on its own; erts/preloaded, OTP 20 and later. */
+/* The second process that the VM starts at boot, always; erts/preloaded, OTP 20 and later. */
 #define SECOND_PROCESS "erts_code_purger"
 
 bool check_is_busy(const struct check_run *c, size_t i)
@@ -69,7 +69,7 @@ bool check_process_count(struct check_run *c)
 	    mem_read_u32(c->n->mem, c->n->anchors.proc_tab + (raddr)c->l->ptab_count, &count) ||
 	    mem_read_u32(c->n->mem, c->n->anchors.proc_tab + (raddr)c->l->ptab_max, &max) != 0)
 		return check_see(c, false, "not readable");
-	/* The sample is of the table's first slots: all processes of a small node. */
+	/* The sample is from the first slots, which have all processes of a small node. */
 	return check_see(c, count <= max && count >= c->s.nr - c->s.nr / 8,
 			 "%u processes, %zu of them looked at", count, c->s.nr);
 }
@@ -85,8 +85,8 @@ bool check_ids(struct check_run *c)
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* Text of the registered name of a sampled process, NULL if it has none; *consistent is false if
- * the name's entry does not point back. */
+/* Text of the registered name of a sampled process, NULL if it has none; *consistent becomes false
+ * if the entry of the name does not point back to the process. */
 static const char *registered_name(struct check_run *c, size_t i, bool *consistent)
 {
 	raddr reg = check_u64(c, i, c->l->process_reg), back;
@@ -106,7 +106,7 @@ static const char *registered_name(struct check_run *c, size_t i, bool *consiste
 	return text;
 }
 
-/* True if the sample has process <0.0.0>, which is its first: slot 0 is for number 0. */
+/* Is the first process of the sample <0.0.0>, which slot 0 is for? */
 static bool has_init(const struct check_run *c)
 {
 	/* Number and serial are in the low 32 bits up to OTP 25, in the whole word later; both are
@@ -136,8 +136,8 @@ bool check_trap_exit(struct check_run *c)
 	return check_see(c, flags & F_TRAP_EXIT, "flags 0x%x", flags);
 }
 
-/* The number comes out as 1, so the constants by which the table spreads numbers are read from the
- * right places. */
+/* The process that was started second has number 1: this checks the constants by which the table
+ * maps slots to numbers. */
 bool check_numbers(struct check_run *c)
 {
 	struct id_format format;
@@ -201,12 +201,12 @@ bool check_heaps(struct check_run *c)
 		if (check_is_busy(c, i))
 			continue;
 		nr++;
-		/* Many may wait to be collected on dirty schedulers, in fragments meanwhile. */
+		/* Many may wait for a dirty GC, with their data in heap fragments. */
 		good += heap && heap <= htop && htop <= stop && stop <= hend &&
 			(sized || check_u64(c, i, l->process_abandoned_heap));
 		apart |= sized && heap < htop && htop < stop && stop < hend;
 	}
-	/* Some heap has all four apart, unless two offsets are of one field. */
+	/* In some heap all four pointers differ, unless two offsets are of the same field. */
 	if (nr > 0 && !apart)
 		return check_see(c, false, "two of them are the same in all %zu processes", nr);
 	return check_mostly(c, good, nr, "waiting processes");
@@ -219,7 +219,7 @@ bool check_initial_calls(struct check_run *c)
 	for (size_t i = 0; i < c->s.nr; i++) {
 		uint64_t mfa[3];
 
-		/* u.initial shares its place with what an exiting process needs. */
+		/* u.initial shares its memory with data of exiting processes. */
 		if (check_u32(c, i, c->l->process_state) & STATE_GOING)
 			continue;
 		for (int j = 0; j < 3; j++)
@@ -230,8 +230,8 @@ bool check_initial_calls(struct check_run *c)
 	return check_mostly(c, good, nr, "processes");
 }
 
-/* `current` is NULL, or points into code that the process once ran, which may have been purged
- * since: a few that lead nowhere prove nothing. */
+/* `current` is NULL, or points into code that the process once ran.  That code may have been purged
+ * since: a few invalid pointers prove nothing. */
 bool check_current(struct check_run *c)
 {
 	size_t good = 0, nr = 0;
@@ -257,8 +257,8 @@ bool check_continuations(struct check_run *c)
 		raddr at = check_u64(c, i, c->l->process_i);
 		bool is_code = space_is_erlang_code(&c->s.space, at);
 
-		/* A process that is to run on a dirty scheduler, or comes back from one, continues
-		 * in a stub outside of the code: many of those that load code at the start. */
+		/* A process that is to run on a dirty scheduler, or returns from one, continues in
+		 * a stub outside of modules: many of those that load code at start. */
 		if (check_is_busy(c, i) || (!is_code && (check_u32(c, i, c->l->process_state) &
 							 (PSFLG_ACTIVE | PSFLGS_DIRTY_WORK))))
 			continue;
@@ -276,7 +276,7 @@ bool check_leaders(struct check_run *c)
 		uint64_t leader = check_u64(c, i, c->l->process_group_leader);
 		uint64_t parent = check_u64(c, i, c->l->process_parent);
 
-		/* Boxed: an external pid.  The parent of init is [], of some an atom. */
+		/* Boxed: an external pid.  The parent of init is [], of others an atom. */
 		bool leader_ok = TERM_IS_PID(leader) || TERM_IS_BOXED(leader);
 		bool parent_ok = TERM_IS_PID(parent) || TERM_IS_BOXED(parent) ||
 				 parent == TERM_NIL || check_is_atom(c, parent);
@@ -289,8 +289,8 @@ bool check_leaders(struct check_run *c)
 	return check_mostly(c, good, nr, "waiting processes");
 }
 
-/* ProcDict {unsigned used_mask, used, array_size, split, ...}: a linear hash table that has split
- * `split` of its (used_mask + 1) / 2 homes; erts/emulator/beam/erl_process_dict.h. */
+/* ProcDict {unsigned used_mask, used, array_size, split, ...}: a linear hash table of which `split`
+ * of its (used_mask + 1) / 2 buckets were split; erts/emulator/beam/erl_process_dict.h. */
 static bool is_dictionary(const struct check_run *c, raddr dictionary)
 {
 	struct {
@@ -312,7 +312,7 @@ bool check_dictionaries(struct check_run *c)
 
 		if (check_is_busy(c, i))
 			continue;
-		/* Whatever proc_lib started has one, once it has run. */
+		/* Processes that proc_lib started have a dictionary, once they have run. */
 		wanted += !is_active && c->n->atoms &&
 			  beam_atom_is(c->n->atoms, check_u64(c, i, c->l->process_initial),
 				       "proc_lib");

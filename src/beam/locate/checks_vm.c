@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks of what is not a process: atoms, schedulers, the JIT's list, modules, exports, BIFs,
+ * Checks of everything but processes: atoms, schedulers, the JIT's list, modules, exports, BIFs,
  * ports, this node; see checks.c.
  */
 #include <ctype.h>
@@ -53,8 +53,8 @@ bool check_schedulers(struct check_run *c)
 }
 
 /* pthread_t points to the thread's control block, whose first word (glibc and musl, x86-64) is its
- * own address.  It stands in the mapping of the thread's stack, of which gcore (gdb 13) writes
- * zeros if the C library put a guard into it without a mapping of its own (glibc 2.42). */
+ * own address.  It is in the mapping of the thread's stack, which gcore (gdb 13) writes as zeros if
+ * the C library has a guard in it without a mapping of its own (glibc 2.42). */
 bool check_scheduler_threads(struct check_run *c)
 {
 	const struct beam_anchors *a = &c->n->anchors;
@@ -143,7 +143,7 @@ bool check_modules(struct check_run *c)
 	return check_mostly(c, good, nr, "modules");
 }
 
-/* The BIF table names the BIF of that number alike; true without a table. */
+/* Has the BIF table the same MFA for this number?  True without a table. */
 static bool is_that_bif(const struct check_run *c, uint32_t number, const uint64_t mfa[3])
 {
 	uint64_t bif[3];
@@ -205,7 +205,7 @@ bool check_bifs(struct check_run *c)
 			 c->n->anchors.nr_bifs);
 }
 
-/* A driver is called like a file; a port like its command, which can be any bytes. */
+/* The name of a driver is like that of a file; a port's is its command, which can be any bytes. */
 static bool is_driver_name(const char *name)
 {
 	for (size_t i = 0; name[i]; i++)
@@ -247,7 +247,7 @@ bool check_ports(struct check_run *c)
 		nr++;
 		good += check_port(c, slots[i]);
 	}
-	/* Ports come and go faster than processes. */
+	/* Ports are opened and closed faster than processes. */
 	return check_see(c, good * 2 >= nr, "%zu of %zu ports", good, nr);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The BEAM nodes of this host, and the one that -p names.  A node is recognised by its executable
- * file (identity.c), never by its name; each file is looked at once however many processes run it.
- * That of a dynamic loader says nothing: then the files that the process has mapped do. Names of
+ * file (identity.c), never by its name; each file is examined once for all processes that run it.
+ * If the executable is a dynamic loader, the mapped files of the process are examined.  Names of
  * nodes are read from their memory, and only when they are needed.
  */
 #include "beam/locate/find.h"
@@ -30,26 +30,26 @@
 /* The smallest BEAM (+S 1 +A 1) has more than ten threads; most other programs have one. */
 #define THREADS_MIN 4
 
-/* Nodes that an error text names; the rest is counted. */
+/* Limit of nodes that an error text lists; the others are only counted. */
 #define NAMED_MAX 8
 
 #define STATUS_MAX_SIZE 65536
 
-/* What is known of executable files. */
+/* Results for executable files. */
 struct executable {
 	dev_t dev;
 	ino_t ino;
 	bool beam;
-	bool loader; /* or a static program: no loader is named in it */
+	bool loader; /* a dynamic loader, or a static program: both have no .interp */
 };
 
 struct finder {
 	VEC(struct executable) executables;
 	VEC(int) nodes;
-	VEC(int) hidden_nodes; /* all that are called beam and may not be looked at */
-	int hidden;	       /* a process called beam that may not be looked at; 0 = none */
-	int hidden_code;       /* why not */
-	unsigned int how;      /* nodes are opened for their names: enum beam_open */
+	VEC(int) hidden_nodes; /* all processes named beam whose executable may not be read */
+	int hidden;	       /* one of them; 0 = none */
+	int hidden_code;       /* errno why not */
+	unsigned int how;      /* how nodes are opened to read their names: enum beam_open */
 };
 
 /* A node with its name, for matching and for error texts. */
@@ -59,7 +59,7 @@ struct named_node {
 	char otp[32];
 };
 
-/* 0 and what it is, or negative errno: it cannot be known. */
+/* Examines /proc/PID/exe.  0 and *x is filled, or negative errno: it is not permitted. */
 static int examine_executable(struct executable *x, int os_pid)
 {
 	struct beam_identity identity;
@@ -80,7 +80,7 @@ static int examine_executable(struct executable *x, int os_pid)
 	return 0;
 }
 
-/* A dynamic loader was started with the emulator as its argument: as examine(). */
+/* Has a dynamic loader loaded the emulator?  Returns what examine() returns. */
 static int has_loaded_beam(int os_pid)
 {
 	struct beam_identity identity;
@@ -95,7 +95,7 @@ static int has_loaded_beam(int os_pid)
 	return found;
 }
 
-/* 1 = BEAM, 0 = something else, or negative errno: it cannot be known.  Each file once. */
+/* 1 = BEAM, 0 = something else, or negative errno: unknown.  Examines each file once. */
 static int examine(struct finder *f, int os_pid)
 {
 	struct executable x = {0};
@@ -213,7 +213,7 @@ int beam_list(int **out, struct error *err)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Reads the node's name; negative errno if its memory may not be read, or a limit is in the way. */
+/* Reads the node's name; negative errno: not permitted, or a resource limit is reached. */
 static int name_node(struct named_node *named, int os_pid, unsigned int how)
 {
 	struct beam_node *n = NULL;
@@ -233,7 +233,7 @@ static int name_node(struct named_node *named, int os_pid, unsigned int how)
 	return 0;
 }
 
-/* "812 (rabbit@a), 990 (OTP 23)". */
+/* Appends "812 (rabbit@a), 990 (OTP 23)". */
 static void add_nodes(struct strbuf *out, const int *pids, size_t nr, unsigned int how)
 {
 	for (size_t i = 0; i < nr && i < NAMED_MAX; i++) {
@@ -250,7 +250,7 @@ static void add_nodes(struct strbuf *out, const int *pids, size_t nr, unsigned i
 		strbuf_addf(out, " and %zu more", nr - NAMED_MAX);
 }
 
-/* The second sentence of an error text. */
+/* Appends the second sentence of an error text: which nodes run. */
 static void add_nodes_here(struct strbuf *out, const struct finder *f)
 {
 	if (f->nodes.len > 0) {
@@ -270,7 +270,7 @@ static void add_nodes_here(struct strbuf *out, const struct finder *f)
 
 /* ---- -p -------------------------------------------------------------------------------------- */
 
-/* The process that a thread belongs to; 0 if there is no such thread or process. */
+/* Pid of the process that a thread belongs to; 0 if there is no such thread or process. */
 static int process_of(int os_tid)
 {
 	static const char key[] = "\nTgid:";
@@ -282,8 +282,8 @@ static int process_of(int os_tid)
 	return os_pid;
 }
 
-/* Fails with what the process is, and the nodes that are there.  hidden: its executable may not be
- * looked at; it is not called as a node is. */
+/* Sets an error with what the process is, and the nodes that run.  hidden: its executable may not
+ * be read; the process has another name than nodes have. */
 static int refuse_pid(int os_pid, bool hidden, struct error *err)
 {
 	struct strbuf here = STRBUF_INIT;
@@ -317,9 +317,9 @@ static int refuse_pid(int os_pid, bool hidden, struct error *err)
 	return code;
 }
 
-/* No node, or nobody may see whether it is one: `found` as examine() gives it.  A node
- * has its name from the file that it runs, which one that is hidden even from who may look at
- * everything cannot show. */
+/* Sets the error for a pid that is no node (`found` is 0) or cannot be examined (negative errno).
+ * Some executables cannot be read even with CAP_SYS_PTRACE; then the name of the process decides,
+ * which for a node is that of its file. */
 static int explain_pid(int os_pid, int found, struct error *err)
 {
 	struct proc_stat stat = {0};
@@ -334,7 +334,7 @@ static int explain_pid(int os_pid, int found, struct error *err)
 
 static int find_pid(int *os_pid, const char *what, struct error *err)
 {
-	long wanted = strtol(what, NULL, 10); /* digits only; LONG_MAX if there are too many */
+	long wanted = strtol(what, NULL, 10); /* has only digits; LONG_MAX if too large */
 	int pid = wanted > 0 && wanted <= INT32_MAX ? (int)wanted : 0;
 	int process = pid ? process_of(pid) : 0;
 	struct finder f = {0};
@@ -353,7 +353,7 @@ static int find_pid(int *os_pid, const char *what, struct error *err)
 	return 0;
 }
 
-/* "rabbit@host", or "rabbit" for it. */
+/* Is `what` the name of the node ("rabbit@host"), or the part before the @? */
 static bool name_fits(const char *name, const char *what)
 {
 	size_t len = strlen(what);
@@ -433,7 +433,7 @@ static int find_only(int *os_pid, const struct finder *f, struct error *err)
 	return code;
 }
 
-/* A pid has only digits; a node's name cannot. */
+/* A pid has only digits; a node's name has others. */
 static bool is_number(const char *text)
 {
 	return text[0] && text[strspn(text, "0123456789")] == '\0';

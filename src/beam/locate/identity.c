@@ -2,9 +2,9 @@
 /*
  * Reads struct beam_identity from an executable; see identity.h.
  *
- * OTP up to 28 exports etp_otp_release and friends, for the debugger scripts that come with it;
- * OTP 29 hides them.  The format string of system_version (erts/emulator/beam/erl_bif_info.c)
- * stands in the data of all of them and also tells the variant of the build.
+ * OTP up to 28 exports etp_otp_release and other constants for its debugger scripts; OTP 29 hides
+ * them.  The format string of system_version (erts/emulator/beam/erl_bif_info.c) is in the data of
+ * all releases and has the variant of the build.
  */
 #include "beam/locate/identity.h"
 
@@ -23,7 +23,7 @@
 #define SECTION_MAX_SIZE ((size_t)32 << 20)
 #define VERSION_MAX_SIZE 512
 
-/* Oldest and newest release that this could be; anything else is some other text. */
+/* Oldest and newest release number that is accepted. */
 #define OTP_OLDEST 17
 #define OTP_NEWEST 99
 
@@ -71,7 +71,7 @@ bool identity_parse_version(struct beam_identity *id, const char *text, size_t l
 
 	if (len < sizeof(version_start) || memcmp(text, version_start, sizeof(version_start) - 1))
 		return false;
-	/* "Erlang/OTP 29%s [erts-": the %s is where a release candidate names itself. */
+	/* "Erlang/OTP 29%s [erts-": %s is replaced by the name of a release candidate. */
 	if (!copy_until(found.otp_text, sizeof(found.otp_text), text + sizeof(version_start) - 1,
 			len - (sizeof(version_start) - 1), '%'))
 		return false;
@@ -94,7 +94,7 @@ bool identity_parse_version(struct beam_identity *id, const char *text, size_t l
 
 static bool find_version(struct beam_identity *id, const struct elf_file *e)
 {
-	/* It is an array that happens to be writable. */
+	/* The format string is an array that is writable in some builds. */
 	static const char *const sections[] = {".data", ".rodata", ".data.rel.ro"};
 	bool found = false;
 
@@ -125,7 +125,7 @@ bool identity_config_defines(const char *config, size_t len, const char *macro)
 	return found;
 }
 
-/* Probes of the emulator itself: a statically linked libstdc++ has notes of its own. */
+/* True for USDT notes of the emulator: a statically linked libstdc++ has notes, too. */
 static bool has_erlang_notes(const struct elf_file *e)
 {
 	size_t size;
@@ -170,7 +170,7 @@ int identity_read(struct beam_identity *id, const struct elf_file *e)
 	char *rodata;
 
 	memset(id, 0, sizeof(*id));
-	/* NIF libraries need it, so every emulator since R13 exports it, and nothing else does. */
+	/* NIF libraries need it, so every emulator since R13 exports it, and no other program. */
 	if (!elf_file_symbol(e, "enif_priv_data", &sym) || !sym.function)
 		return -ENOENT;
 	known = has_text = find_version(id, e);
@@ -195,7 +195,7 @@ int identity_read(struct beam_identity *id, const struct elf_file *e)
 	} else {
 		id->vm_probes = has_erlang_notes(e);
 	}
-	/* Only the text says so. */
+	/* Without the text it is unknown: assumes that the JIT has a native stack. */
 	if (!has_text && id->jit)
 		id->native_stack = true;
 	id->own_otp = id->otp;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The layout of a node.  DWARF of the very build is right even for a patched VM, so it comes first
- * (node.c); the generated tables are what stripped distribution builds are read with.  Either is
- * then checked against the live node (checks.c).
+ * The layout of a node.  DWARF of the build itself comes first (node_open.c), as it is right even
+ * for a patched VM; stripped distribution builds are read with the generated tables.  Both are
+ * checked against the live node (checks.c).
  */
 #include "beam/locate/layout_dwarf.h"
 
@@ -15,7 +15,7 @@
 #include "beam/locate/identity.h"
 #include "beam/node/node.h"
 
-/* Struct ErtsSchedulerData, the largest that is looked into, has 41,792 bytes. */
+/* The largest struct that is read is ErtsSchedulerData with 41,792 bytes. */
 #define STRUCT_MAX_SIZE (1 << 20)
 
 void layout_from_dwarf(struct beam_layout *layout, struct dwarf_info *d)
@@ -57,15 +57,15 @@ const char *layout_outside(const struct beam_layout *l)
 		for (size_t j = 0; j < ARRAY_SIZE(structs); j++)
 			if (strncmp(m->member, structs[j].prefix, strlen(structs[j].prefix)) == 0)
 				max = MIN(max, structs[j].size);
-		/* Sizes may fill it; a field is read as a word, if not as less. */
+		/* A size may be equal to that of the struct; a field is read as 8 bytes or less. */
 		if (value < LAYOUT_ABSENT || (m->field ? value + 8 > max : value > max))
 			return m->member;
 	}
 	return NULL;
 }
 
-/* Whether the release of the node is that of `like`; if not, or of an uncommon build, `how` it is
- * read all the same. */
+/* Sets the release by whose facts the node is read.  If it is not the node's own, or the build is
+ * uncommon, n->untested says by what (`how` and `name`) it is read.  True if it is its own. */
 static bool use_facts(struct beam_node *n, const struct layout_table *like, const char *how,
 		      const char *name)
 {

@@ -8,20 +8,19 @@
 #include "beam/otp/layout.h"
 #include "target/dwarf.h"
 
-/* Every member from DWARF, LAYOUT_ABSENT for what it does not have. */
+/* Reads every member from DWARF; LAYOUT_ABSENT for those that it lacks. */
 void layout_from_dwarf(struct beam_layout *layout, struct dwarf_info *d);
 /* The first member that `want` has and `have` lacks; NULL = none. */
 const char *layout_missing(const struct beam_layout *have, const struct beam_layout *want);
 
-/* The first member that lies outside of its struct, or far beyond any of the VM's; NULL = none.
- * Who reads whole structs and picks fields out of them relies on it. */
+/* The first member that lies outside of its struct, or is larger than any struct of the VM; NULL =
+ * none.  Code that reads whole structs and takes fields from them relies on this check. */
 const char *layout_outside(const struct beam_layout *layout);
 
 struct beam_node;
-/* Each fills n->layout, names n->layout_origin, says in n->untested if that was not made for this
- * release or build, and sets n->identity.otp to the release by whose facts the node is then read:
- * `like`.  0, or -ENOENT if there is no DWARF that has all members that `like` has; *lacks is then
- * what it has not, NULL if there is none. */
+/* Each sets n->layout, n->layout_origin, n->untested if the layout is not of this release or build,
+ * and n->identity.otp to the release of `like`, by whose facts the node is read.  0, or -ENOENT if
+ * no DWARF has all members of `like`; *lacks is then one of them, NULL without DWARF. */
 int layout_use_dwarf(struct beam_node *n, const struct layout_table *like, const char **lacks);
 void layout_use_table(struct beam_node *n, const struct layout_table *like);
 

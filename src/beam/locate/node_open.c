@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening a node: its executable, who it is, its layout, its tables, the checks.  Whatever makes it
- * unsupported is kept as text, so that list and doctor can show such nodes too.
+ * Opens a node: its executable, identity, layout, tables, and the checks.  A reason why it is
+ * unsupported is stored as text, so that list and doctor can show such nodes too.
  */
 #include "beam/locate/node_open.h"
 
@@ -28,9 +28,9 @@
 
 #define AUXV_MAX_SIZE 4096
 
-/* Where the program starts, from its auxiliary vector: an address in the executable, whatever it
- * is called and wherever it is mapped.  That file belongs to the node's user: without root, but
- * with CAP_SYS_PTRACE, the start of the code does.  0 if neither can be read. */
+/* Entry point of the program from its auxiliary vector: an address in the executable, whatever its
+ * name and its address are.  The auxv file is owned by the node's user: without root, but with
+ * CAP_SYS_PTRACE, start_code is used instead.  0 if neither can be read. */
 static raddr entry_point(int os_pid)
 {
 	size_t size;
@@ -46,13 +46,13 @@ static raddr entry_point(int os_pid)
 			entry = pair[1];
 	}
 	free(bytes);
-	/* 1: the kernel does not tell (fs/proc/array.c). */
+	/* 1: the kernel hides it (fs/proc/array.c) */
 	if (!entry && proc_stat_read(&stat, os_pid, NULL) == 0 && stat.start_code > 1)
 		entry = stat.start_code;
 	return entry;
 }
 
-/* 0, or why it may not be read. */
+/* 0, or negative errno: why the executable may not be read. */
 static int try_executable(int os_pid)
 {
 	struct elf_file *e = NULL;
@@ -90,7 +90,7 @@ static int not_a_node(int os_pid, struct error *err)
 			 os_pid, stat.comm);
 }
 
-/* False: none of the files that are mapped is an emulator. */
+/* Finds the emulator's mapping and file; false: no mapped file is an emulator. */
 static bool find_emulator(struct beam_node *n, raddr entry)
 {
 	const struct proc_map *map = identity_find(&n->identity, n->objects, entry);
@@ -130,7 +130,7 @@ bool beam_node_fits(struct beam_node *n)
 	return !checks_failed(n);
 }
 
-/* The first that passes all checks; if none does the nearest, for what its checks say. */
+/* Takes the first table that passes all checks; else the nearest, to report its failed checks. */
 static bool try_tables(struct beam_node *n)
 {
 	const struct beam_identity *id = &n->identity;
@@ -156,7 +156,7 @@ static const char *build_name(const struct beam_identity *id)
 
 #define OTP_FIRST_JIT 24
 
-/* `lacks`: what DWARF of this node does not have. */
+/* Sets n->unsupported; `lacks`: a member that this node's DWARF does not have. */
 static void refuse_unknown(struct beam_node *n, const struct layout_table *near, const char *lacks)
 {
 	const struct beam_identity *id = &n->identity;
@@ -214,7 +214,7 @@ static void refuse_layout(struct beam_node *n, bool tried)
 		n->fix = "if this is a patched build, install its debug symbols";
 }
 
-/* The layout of the node: what DWARF says, then the table of its build, then others. */
+/* Finds the node's layout: from DWARF, else the table of its build, else (try_layout) others. */
 static void find_layout(struct beam_node *n, bool try_layout)
 {
 	const struct beam_identity *id = &n->identity;
@@ -242,7 +242,7 @@ static void find_layout(struct beam_node *n, bool try_layout)
 		refuse_layout(n, try_layout);
 }
 
-/* Fills n->unsupported if something is in the way. */
+/* Finds layout and anchors and runs the checks; sets n->unsupported if one fails. */
 static void inspect(struct beam_node *n, bool try_layout)
 {
 	const struct beam_identity *id = &n->identity;
@@ -254,7 +254,7 @@ static void inspect(struct beam_node *n, bool try_layout)
 		find_layout(n, try_layout);
 }
 
-/* What open_executable() has opened. */
+/* Completes the node that open_executable() has opened. */
 static int finish_open(struct beam_node **out, struct beam_node *n, const char *what,
 		       unsigned int how, struct error *err)
 {
@@ -264,7 +264,7 @@ static int finish_open(struct beam_node **out, struct beam_node *n, const char *
 
 	n->how = how;
 	inspect(n, how & BEAM_OPEN_TRY_LAYOUT);
-	/* A node that ended meanwhile fails checks too; that is not the layout's fault. */
+	/* A node that exited meanwhile fails checks, too, without a fault of the layout. */
 	if (beam_node_exits(n, n->unsupported[0] && !partial ? BEAM_NODE_EXIT_MS : 0)) {
 		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (%s) has exited", what);
 	} else if (n->unsupported[0] && !partial) {
@@ -297,7 +297,7 @@ int beam_node_open(struct beam_node **out, int os_pid, unsigned int how, struct 
 	return finish_open(out, n, what, how, err);
 }
 
-/* Where packages and installations put the emulator; a build id tells which one it is. */
+/* Paths of the emulator in packages and installations; the right file is found by its build id. */
 static const char *const places[] = {
 	"/usr/lib/erlang/erts-*/bin/beam.smp",	     "/usr/lib64/erlang/erts-*/bin/beam.smp",
 	"/usr/local/lib/erlang/erts-*/bin/beam.smp", "/opt/*/erts-*/bin/beam.smp",
@@ -323,7 +323,7 @@ static int not_a_node_core(const struct core_facts *facts, struct error *err)
 				: "");
 }
 
-/* Whether it may be a core of a node, by names: its executable need not be here. */
+/* May this be a core of a node?  By its names, as the executable need not be on this host. */
 static bool is_called_beam(const struct core_facts *facts)
 {
 	return strncmp(base_name(facts->program), "beam", 4) == 0 ||

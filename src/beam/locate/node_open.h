@@ -8,16 +8,16 @@
 #include "base/error.h"
 #include "beam/node/node.h"
 
-/* How a node is opened: bits. */
+/* How a node is opened: a set of bits. */
 enum beam_open {
-	/* Whatever is not supported is opened too, for list and doctor. */
+	/* Opens unsupported nodes, too: for list and doctor. */
 	BEAM_OPEN_PARTIAL = 1 << 0,
-	/* Where there is no layout for the build, the nearest table that passes all checks. */
+	/* If there is no layout for the build, uses the nearest table that passes all checks. */
 	BEAM_OPEN_TRY_LAYOUT = 1 << 1,
 };
 
 /*
- * Opens, identifies, finds the tables, chooses and checks the layout.
+ * Opens the process, identifies it, chooses the layout, finds the tables and runs the checks.
  *   ERROR_KIND_NO_NODE      no such process, or not a BEAM ("pid 4711 is 'java', not a BEAM node")
  *   ERROR_KIND_PRIVILEGE    its memory may not be read
  *   ERROR_KIND_UNSUPPORTED  release, flavour or build that ebeam has no layout for, or a check that
@@ -26,15 +26,14 @@ enum beam_open {
  */
 int beam_node_open(struct beam_node **out, int os_pid, unsigned int how, struct error *err);
 /*
- * The same from a core file, with `exe` as the executable that left it, NULL = find it.
+ * The same for a core file; `exe` is the executable that left it, NULL = search it.
  *   ERROR_KIND_NO_NODE      a core of another program
  *   ERROR_KIND_FAILED       not a core file, cut before anything of use, no such executable here
  */
 int beam_node_open_core(struct beam_node **out, const char *core, const char *exe, unsigned int how,
 			struct error *err);
 void beam_node_close(struct beam_node *n);
-/* Finds the anchors and runs the checks (checks.h) by n->layout, which may have changed: do all
- * pass? */
+/* Finds the anchors and runs the checks (checks.h) with n->layout; true if all pass. */
 bool beam_node_fits(struct beam_node *n);
 
 #endif
