@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What guards of calls compute (erl_arith.c, erl_bif_guard.c, OTP 25 to 29): see call_match.h. */
+/* Arithmetic in guards of calls (erl_arith.c, erl_bif_guard.c, OTP 25 to 29): see call_match.h. */
 #include <math.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "base/compiler.h"
 #include "beam/match/call_internal.h"
 
-/* A result of so many bits fails in the VM too, whatever the release; what is beyond BIGINT_DIGITS
- * but less than that is not known. */
+/* A result with this many bits fails in the VM too, in any release; results beyond BIGINT_DIGITS
+ * with fewer bits are unknown. */
 #define BITS_MAX (1ll << 40)
 
 struct number {
@@ -17,7 +17,7 @@ struct number {
 	struct bigint integer;
 };
 
-/* The term, if it is a number. */
+/* Loads a term that is a number to *out. */
 static uint64_t load(struct call_matcher *m, uint64_t term, struct number *out)
 {
 	uint64_t header;
@@ -127,7 +127,7 @@ static uint64_t with_integers(struct call_matcher *m, enum pattern_operator op, 
 	return ok ? call_make_integer(m, &out) : CALL_UNKNOWN_TERM;
 }
 
-/* Most are small. */
+/* Operation on two small integers, the most frequent case; false: not done. */
 static bool with_smalls(struct call_matcher *m, enum pattern_operator op, int64_t a, int64_t b,
 			uint64_t *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binaries in patterns of calls: see call_match.h. */
+/* Matches binary patterns in calls: see call_match.h. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define NUMBER_BYTES (8 * BIGINT_DIGITS)
 #define CHUNK	     256
 
-/* Bytes from a bit on; the last one is filled with 0. */
+/* Reads bits from bit `at` on to bytes; unused low bits of the last byte are 0. */
 static bool bits_at(struct call_matcher *m, const struct term_view *v, uint64_t at, void *buf,
 		    uint64_t nr_bits)
 {
@@ -38,7 +38,7 @@ static enum call_verdict match_literal(struct call_matcher *m, const struct patt
 	return CALL_MATCHES;
 }
 
-/* Little end: bytes in reverse, of which the first now has the odd bits. */
+/* Converts little-endian bytes to big-endian; the incomplete byte is then the first. */
 static void reverse(uint8_t *bytes, uint64_t nr_bits)
 {
 	size_t nr = (size_t)((nr_bits + 7) / 8);
@@ -53,7 +53,7 @@ static void reverse(uint8_t *bytes, uint64_t nr_bits)
 	}
 }
 
-/* At most 8 * NUMBER_BYTES bits, in `bytes`, as a number. */
+/* Converts at most 8 * NUMBER_BYTES bits in `bytes` to an integer. */
 static uint64_t number(struct call_matcher *m, const struct pattern_segment *s, uint8_t *bytes,
 		       uint64_t nr_bits)
 {
@@ -88,7 +88,7 @@ static enum call_verdict match_integer(struct call_matcher *m, const struct patt
 	return call_match_node(m, s->value, number(m, s, bytes, nr_bits));
 }
 
-/* IEEE 754 with 5 bits of exponent. */
+/* IEEE 754 half precision, with 5 bits of exponent. */
 static double half(uint16_t raw)
 {
 	int exponent = raw >> 10 & 31, fraction = raw & 1023;
@@ -108,7 +108,7 @@ static enum call_verdict match_float(struct call_matcher *m, const struct patter
 	float single;
 	double d;
 
-	if (nr_bits == 0) /* which is 0.0 */
+	if (nr_bits == 0) /* a float of size 0 is 0.0 */
 		return call_match_node(m, s->value, call_make_float(m, 0));
 	if (nr_bits != 64 && nr_bits != 32 && nr_bits != 16)
 		return CALL_DIFFERS;
@@ -127,7 +127,7 @@ static enum call_verdict match_float(struct call_matcher *m, const struct patter
 	return call_match_node(m, s->value, call_make_float(m, d));
 }
 
-/* Bits that a part takes.  CALL_DIFFERS: not as many are there. */
+/* Size of a segment in bits.  CALL_DIFFERS: fewer than that are left. */
 static enum call_verdict size_of(struct call_matcher *m, const struct pattern_segment *s,
 				 uint64_t left, uint64_t *out)
 {
@@ -196,7 +196,7 @@ enum call_verdict call_match_bits(struct call_matcher *m, const struct pattern_n
 
 		part = match_part(m, &n->segments[i], &v, &at);
 		found = call_both(found, part);
-		/* Where the next one begins may not be known. */
+		/* The start of the next segment may be unknown. */
 		if (found == CALL_DIFFERS || (part == CALL_UNDECIDED && n->segments[i].size &&
 					      n->segments[i].size->kind == PATTERN_VARIABLE))
 			return found;

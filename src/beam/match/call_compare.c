@@ -4,9 +4,9 @@
  *
  *   number < atom < reference < fun < port < pid < tuple < map < [] < list < bitstring
  *
- * What is still to be compared is kept on a stack of its own; nothing recurses but the keys of
- * maps, which are to be sorted, and those to a bound.  Of equality alone, a difference anywhere
- * decides, though something else could not be read.
+ * Terms to compare are kept on an explicit stack; only keys of maps recurse, as they must be
+ * sorted, to a limited depth.  For equality a difference in one place decides, even if other parts
+ * could not be read.
  */
 #include <string.h>
 
@@ -15,12 +15,12 @@
 #include "beam/match/call_internal.h"
 #include "beam/node/node.h"
 
-#define DEPTH_MAX 4 /* of maps in keys of maps, in order */
+#define DEPTH_MAX 4 /* maps in keys of maps, when keys are sorted */
 #define CHUNK	  256
 
-/* The terms of two arrays, or two terms. */
+/* A comparison to do: two arrays of `nr` terms, or two terms. */
 struct task {
-	raddr a_at, b_at; /* 0: the terms a, b */
+	raddr a_at, b_at; /* addresses of the arrays; 0: compare terms a and b */
 	uint64_t a, b, nr;
 	bool exact;
 };
@@ -45,7 +45,7 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Places in the order; -1: not known to us. */
+/* Rank of a kind in the order of terms; -1: unknown kind. */
 static int rank(enum term_kind kind)
 {
 	switch (kind) {
@@ -102,7 +102,7 @@ static void push_array(struct compare *c, raddr a, raddr b, uint64_t nr, bool ex
 
 /* ---- numbers, atoms ------------------------------------------------------------------------- */
 
-/* Without loading them: they may be of any size. */
+/* Compares two bignums of any size word by word, without loading them. */
 static int compare_bigs(struct call_matcher *m, uint64_t a, uint64_t ha, uint64_t b, uint64_t hb)
 {
 	bool negative = HEADER_SUBTAG(ha) == SUBTAG_BIG_NEGATIVE;
@@ -130,7 +130,7 @@ static int compare_floats(struct call_matcher *m, uint64_t a, uint64_t b, bool e
 
 	if (!call_float(m, a, &x) || !call_float(m, b, &y))
 		return CALL_INCOMPARABLE;
-	/* From OTP 27 on -0.0 is not 0.0 exactly. */
+	/* Since OTP 27 -0.0 =:= 0.0 is false. */
 	if (exact && m->r->otp >= 27 && x == 0 && y == 0)
 		return !!__builtin_signbit(y) - !!__builtin_signbit(x);
 	return (x > y) - (x < y);
@@ -144,7 +144,7 @@ static int compare_with_float(struct call_matcher *m, uint64_t integer, uint64_t
 
 	if (!call_float(m, real, &d))
 		return CALL_INCOMPARABLE;
-	/* The largest float has 16 digits. */
+	/* The largest float has 16 digits of 64 bits. */
 	if (call_kind(m, integer, &header) == TERM_KIND_BIG && HEADER_ARITY(header) > 16)
 		return HEADER_SUBTAG(header) == SUBTAG_BIG_NEGATIVE ? -1 : 1;
 	if (!call_integer(m, integer, &n))
@@ -160,7 +160,7 @@ static int compare_numbers(struct call_matcher *m, uint64_t a, enum term_kind ka
 	if (ka == TERM_KIND_FLOAT && kb == TERM_KIND_FLOAT)
 		return compare_floats(m, a, b, exact);
 	if (ka == TERM_KIND_FLOAT || kb == TERM_KIND_FLOAT) {
-		if (exact) /* integers first, as keys of maps */
+		if (exact) /* as keys of maps: integers before floats */
 			return ka == TERM_KIND_FLOAT ? 1 : -1;
 		c = ka == TERM_KIND_FLOAT ? compare_with_float(m, b, a)
 					  : compare_with_float(m, a, b);
@@ -192,7 +192,7 @@ static int compare_atoms(struct call_matcher *m, uint64_t a, uint64_t b, bool eq
 
 /* ---- identifiers ---------------------------------------------------------------------------- */
 
-/* Name and creation of the node of an identifier; of this one if it is local. */
+/* Name and creation of an identifier's node; for a local identifier of this node. */
 static bool node_of(struct call_matcher *m, const struct term_view *v, uint64_t *name,
 		    uint32_t *creation)
 {
@@ -226,7 +226,7 @@ static int compare_nodes(struct compare *c, const struct term_view *a, const str
 	return r ? r : compare_u64(creation_a, creation_b);
 }
 
-/* Of a pid of this node as of others: number | serial << 32. */
+/* number | serial << 32 of a pid, also of a pid of this node. */
 static uint64_t pid_data(struct compare *c, const struct term_view *v)
 {
 	const struct id_format *f = c->m->r->pids;
@@ -261,7 +261,7 @@ static int compare_refs(struct compare *c, const struct term_view *a, const stru
 {
 	int r = compare_nodes(c, a, b);
 
-	/* Numbers that one has more are as if the other had 0 there. */
+	/* Missing numbers of the shorter reference are 0. */
 	for (uint32_t i = ARRAY_SIZE(a->id.numbers); r == 0 && i-- > 0;)
 		r = compare_u64(i < a->id.nr_numbers ? a->id.numbers[i] : 0,
 				i < b->id.nr_numbers ? b->id.numbers[i] : 0);
@@ -300,7 +300,7 @@ static int compare_bits(struct compare *c, const struct term_view *a, const stru
 
 	if (c->equality && a->bits.nr_bits != b->bits.nr_bits)
 		return 1;
-	x.bits.nr_bits = y.bits.nr_bits = bits; /* what is beyond reads as 0 */
+	x.bits.nr_bits = y.bits.nr_bits = bits; /* bits beyond the shorter one read as 0 */
 	for (uint64_t at = 0, end = (bits + 7) / 8; at < end;) {
 		size_t part = (size_t)MIN(end - at, (uint64_t)CHUNK);
 		int r;
@@ -340,7 +340,7 @@ static int compare_keys(const void *a, const void *b, void *arg)
 	return s->unknown ? 0 : r;
 }
 
-/* All of a map, NULL if something cannot be read. */
+/* All pairs of a map; NULL if some part cannot be read. */
 static struct pair *pairs_of(struct compare *c, const struct term_view *v)
 {
 	struct pair *pairs;
@@ -359,7 +359,7 @@ static struct pair *pairs_of(struct compare *c, const struct term_view *v)
 	return NULL;
 }
 
-/* Pairs of equal maps stand in the same order, since that follows from the keys. */
+/* Pushes comparisons of the values; pairs of maps with equal keys are in the same order. */
 static void push_pairs(struct compare *c, const struct pair *a, const struct pair *b, uint64_t nr,
 		       bool exact)
 {
@@ -410,7 +410,7 @@ static int compare_lists(struct compare *c, uint64_t a, uint64_t b, bool exact)
 	return 0;
 }
 
-/* Of one kind, boxed or identifiers. */
+/* Compares two terms of the same kind, boxed or identifiers. */
 static int compare_views(struct compare *c, uint64_t a, uint64_t b, bool exact)
 {
 	struct term_view x, y;
@@ -446,8 +446,8 @@ static bool same_word(uint64_t a, uint64_t b)
 	return a == b || (TERM_IS_POINTER(a) && (a & 3) == (b & 3) && TERM_ADDR(a) == TERM_ADDR(b));
 }
 
-/* Primary tags alone may tell: a cons, what is boxed and an immediate are never the same; equal are
- * only numbers. */
+/* Can primary tags show that two terms differ?  A cons, a boxed term and an immediate are never
+ * equal, except for numbers with ==. */
 static bool tags_differ(uint64_t a, uint64_t b, bool exact)
 {
 	if ((a & 3) == (b & 3) || (a & 3) == 0 || (b & 3) == 0)
@@ -481,7 +481,7 @@ static int compare_terms(struct compare *c, uint64_t a, uint64_t b, bool exact)
 	return ka == TERM_KIND_LIST ? compare_lists(c, a, b, exact) : compare_views(c, a, b, exact);
 }
 
-/* The next two terms; false: there are none. */
+/* Pops the next two terms to compare; false: none is left. */
 static bool next(struct compare *c, struct task *out, bool *readable)
 {
 	struct task *t;
@@ -540,7 +540,7 @@ enum call_verdict call_equal(struct call_matcher *m, uint64_t a, uint64_t b, boo
 	return r == CALL_INCOMPARABLE ? CALL_UNDECIDED : r == 0 ? CALL_MATCHES : CALL_DIFFERS;
 }
 
-/* ---- a value in a map ----------------------------------------------------------------------- */
+/* ---- map_get -------------------------------------------------------------------------------- */
 
 static enum call_verdict get_flat(struct call_matcher *m, const struct term_view *v, uint64_t key,
 				  uint64_t *value)

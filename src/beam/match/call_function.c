@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions that guards of calls may call (erl_bif_guard.c, OTP 25 to 29): see call_match.h. */
+/* Functions in guards of calls (erl_bif_guard.c, OTP 25 to 29): see call_match.h. */
 #include <string.h>
 
 #include "abi/vm.h"
@@ -76,7 +76,7 @@ static uint64_t is_function(struct call_matcher *m, uint64_t term, enum term_kin
 		return CALL_FAILS_TERM;
 	if (kind != TERM_KIND_FUN)
 		return call_make_bool(m, false);
-	if (HEADER_SUBTAG(header) != SUBTAG_FUN) /* OTP 24: an external one */
+	if (HEADER_SUBTAG(header) != SUBTAG_FUN) /* OTP 24: may be an external fun */
 		return term_view(m->r, term, &v) != TERM_KIND_EXPORT
 			       ? CALL_UNKNOWN_TERM
 			       : call_make_bool(m, v.fun.arity == (uint64_t)TERM_SMALL(arity));
@@ -177,8 +177,7 @@ static uint64_t bits_size(struct call_matcher *m, enum guard_function f, uint64_
 	return call_make_int64(m, (int64_t)((v.bits.nr_bits + (f == GUARD_BYTE_SIZE ? 7 : 0)) / 8));
 }
 
-/* binary_part(Binary, Start, Length); a length may count backwards.  Up to OTP 26 of any
- * bitstring. */
+/* binary_part(Binary, Start, Length); Length may be negative.  Up to OTP 26 also of bitstrings. */
 static uint64_t part(struct call_matcher *m, uint64_t term, uint64_t start, uint64_t length_)
 {
 	struct term_view v;
@@ -256,7 +255,7 @@ static uint64_t of_two(struct call_matcher *m, enum guard_function f, uint64_t a
 	return c > 0 ? b : a;
 }
 
-/* The argument that decides whether the call makes sense, and the kind that it must be. */
+/* Calls a function; fails if its main argument, here `term`, is not of the right kind. */
 static uint64_t apply(struct call_matcher *m, enum guard_function f, const uint64_t *args,
 		      uint32_t nr)
 {
@@ -314,7 +313,7 @@ static uint64_t apply(struct call_matcher *m, enum guard_function f, const uint6
 
 uint64_t call_function(struct call_matcher *m, const struct pattern_node *n)
 {
-	uint64_t args[3] = {0}; /* none of GUARD_FUNCTIONS takes more */
+	uint64_t args[3] = {0}; /* the largest arity in GUARD_FUNCTIONS */
 	uint64_t v = call_eval_items(m, n, args);
 
 	if (!call_is_term(v))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Guards of calls: see call_match.h.  An expression gives a term, fails (which makes its guard
- * false, as an exception does in Erlang) or is not known.
+ * Guards of calls: see call_match.h.  The result of an expression is a term, "fails" (which makes
+ * the guard false, like an exception in Erlang) or "unknown".
  */
 #include <string.h>
 
@@ -47,7 +47,7 @@ static uint64_t logic(struct call_matcher *m, enum pattern_operator op, uint64_t
 	return call_make_bool(m, op == OPERATOR_AND ? x && y : op == OPERATOR_OR ? x || y : x != y);
 }
 
-/* The right side counts only if the left one leaves it open. */
+/* `andalso` and `orelse`: the right side is evaluated only if the left one does not decide. */
 static uint64_t short_circuit(struct call_matcher *m, const struct pattern_node *n)
 {
 	uint64_t decides = call_make_bool(m, n->op == OPERATOR_ORELSE);
@@ -88,7 +88,7 @@ static uint64_t operator(struct call_matcher *m, const struct pattern_node *n)
 	return call_arithmetic(m, n->op, a, b);
 }
 
-/* ---- what is made --------------------------------------------------------------------------- */
+/* ---- constructed terms ---------------------------------------------------------------------- */
 
 uint64_t call_eval_items(struct call_matcher *m, const struct pattern_node *n, uint64_t *words)
 {
@@ -135,7 +135,7 @@ uint64_t call_eval(struct call_matcher *m, const struct pattern_node *n)
 {
 	switch (n->kind) {
 	case PATTERN_VARIABLE:
-		/* It stands in an argument that could not be read as far as that. */
+		/* bound in an argument that could not be read so far */
 		return m->bound[n->slot] ? m->values[n->slot] : CALL_UNKNOWN_TERM;
 	case PATTERN_TUPLE:
 		return make_tuple(m, n);
@@ -150,10 +150,10 @@ uint64_t call_eval(struct call_matcher *m, const struct pattern_node *n)
 	}
 }
 
-/* ---- is it true? ---------------------------------------------------------------------------- */
+/* ---- truth of a test ------------------------------------------------------------------------ */
 
-/* CALL_DIFFERS: it is not true, or fails.  Says more than call_eval() where one side is not known
- * and the other one decides. */
+/* CALL_DIFFERS: the test is false or fails.  Decides more than call_eval(): one side of an operator
+ * can be enough if the other one is unknown. */
 static enum call_verdict truth(struct call_matcher *m, const struct pattern_node *n)
 {
 	uint64_t v;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shared by the files that decide about calls (call_match.h).  Constants of the pattern and what
- * guards compute are terms like any other: words at addresses that no node has, which the reader
- * finds in `made`.  So there is one way to take terms apart and one to compare them.
+ * Shared by the files that match calls (call_match.h).  Constants of the pattern and results of
+ * guards are terms like those of the node: words in `made`, at addresses that no node has, which
+ * the reader maps to `made`.  So the same functions decompose and compare all terms.
  */
 #ifndef EBEAM_BEAM_CALL_INTERNAL_H
 #define EBEAM_BEAM_CALL_INTERNAL_H
@@ -12,18 +12,18 @@
 #include "beam/match/call_match.h"
 #include "beam/term/term_internal.h"
 
-/* Not canonical, so nothing in a node stands there. */
+/* Not a canonical address, so no node has memory there. */
 #define CALL_MADE_ADDR	0x00eb000000000000ull
 #define CALL_MADE_WORDS (1u << 20)
-/* Nothing can be read there: what is not known, as a term. */
+/* A term for "unknown": nothing can be read at its address. */
 #define CALL_UNKNOWN_TERM ((CALL_MADE_ADDR - 0x1000) | 2)
-/* What an expression of a guard gives that fails. */
+/* Result of a guard expression that fails. */
 #define CALL_FAILS_TERM ((CALL_MADE_ADDR - 0x2000) | 2)
 
 #define SMALL_MIN      (-(1ll << 59))
 #define SMALL_MAX      ((1ll << 59) - 1)
 #define MAKE_SMALL(n)  (((uint64_t)(n) << 4) | 0xf)
-#define CALL_STEPS_MAX (1u << 20) /* of one walk or comparison */
+#define CALL_STEPS_MAX (1u << 20) /* limit of steps of one walk or comparison */
 
 struct call_atom {
 	const char *text;
@@ -32,15 +32,15 @@ struct call_atom {
 
 struct call_matcher {
 	const struct call_pattern *pattern;
-	struct term_reader *r; /* during a call of the API */
+	struct term_reader *r; /* set during a call of the API */
 	int otp;
-	uint64_t *constants;	     /* by id of a node; 0 = it is none */
-	VEC(struct call_atom) atoms; /* that the node did not have: see call_atom_make() */
-	VEC(char *) texts;	     /* of those, where it is not that of the pattern */
+	uint64_t *constants;	     /* by id of a pattern node; 0 = not a constant */
+	VEC(struct call_atom) atoms; /* atoms that the node does not have: see call_atom_make() */
+	VEC(char *) texts;	     /* texts of `atoms` that are not those of the pattern */
 	VEC(uint64_t) made;
-	size_t nr_constant_words; /* of them, the first */
+	size_t nr_constant_words; /* first words of `made`, which are constants */
 	uint64_t true_atom, false_atom;
-	/* Of the call that is decided. */
+	/* State of the call that is being matched. */
 	uint64_t *values; /* by slot */
 	bool *bound;
 	unsigned int steps;
@@ -55,15 +55,15 @@ static inline enum call_verdict call_both(enum call_verdict a, enum call_verdict
 
 /* ---- call_value.c: terms -------------------------------------------------------------------- */
 
-/* What a term is, by its tag and the header word alone (TERM_KIND_REF: any reference of this node,
+/* Kind of a term, by its tag and header word alone (TERM_KIND_REF: any reference of this node,
  * TERM_KIND_FUN: any fun); TERM_KIND_UNREADABLE. */
 enum term_kind call_kind(struct call_matcher *m, uint64_t term, uint64_t *header);
 bool call_is_number(enum term_kind kind);
 bool call_is_list(enum term_kind kind);
-/* Of a cons; false: it cannot be read. */
+/* Reads a cons cell; false: it cannot be read. */
 bool call_cell(struct call_matcher *m, uint64_t term, uint64_t *head, uint64_t *tail);
 
-/* New terms; CALL_UNKNOWN_TERM if there is no room. */
+/* Make new terms; CALL_UNKNOWN_TERM if `made` is full. */
 uint64_t call_make(struct call_matcher *m, const uint64_t *words, size_t nr, unsigned int tag);
 uint64_t call_make_atom(struct call_matcher *m, const char *text, size_t len);
 uint64_t call_make_bool(const struct call_matcher *m, bool b);
@@ -71,27 +71,27 @@ uint64_t call_make_integer(struct call_matcher *m, const struct bigint *n);
 uint64_t call_make_int64(struct call_matcher *m, int64_t n);
 uint64_t call_make_float(struct call_matcher *m, double d);
 uint64_t call_make_bytes(struct call_matcher *m, const char *bytes, size_t len);
-/* Part of a bitstring, which need not be readable. */
+/* Makes a part of a bitstring; its bytes need not be readable. */
 uint64_t call_make_part(struct call_matcher *m, const struct term_view *v, uint64_t first_bit,
 			uint64_t nr_bits);
 bool call_atom_text(struct call_matcher *m, uint64_t term, struct call_atom *out);
 bool call_is_own_atom(uint64_t term);
 
-/* Integers: false if it cannot be read or is too large. */
+/* Reads a number; false if it cannot be read or is too large. */
 bool call_integer(struct call_matcher *m, uint64_t term, struct bigint *out);
 bool call_float(struct call_matcher *m, uint64_t term, double *out);
 
 /* ---- call_compare.c ------------------------------------------------------------------------- */
 
 #define CALL_INCOMPARABLE 2
-/* -1, 0, 1 in the order of terms, or CALL_INCOMPARABLE; exact: as =:= does, and keys of maps. */
+/* -1, 0, 1 by the order of terms, or CALL_INCOMPARABLE; exact: as =:= and the keys of maps. */
 int call_compare(struct call_matcher *m, uint64_t a, uint64_t b, bool exact);
 /* =:= or == */
 enum call_verdict call_equal(struct call_matcher *m, uint64_t a, uint64_t b, bool exact);
-/* CALL_MATCHES: *value; CALL_DIFFERS: it has no such key. */
+/* CALL_MATCHES: *value is set; CALL_DIFFERS: the map has no such key. */
 enum call_verdict call_map_get(struct call_matcher *m, uint64_t map, uint64_t key, uint64_t *value);
 
-/* ---- the rest ------------------------------------------------------------------------------- */
+/* ---- other files ---------------------------------------------------------------------------- */
 
 /* call_match.c */
 enum call_verdict call_match_node(struct call_matcher *m, const struct pattern_node *n,
@@ -102,9 +102,9 @@ enum call_verdict call_match_bits(struct call_matcher *m, const struct pattern_n
 
 /* call_guard.c */
 enum call_verdict call_guards(struct call_matcher *m);
-/* A term, CALL_UNKNOWN_TERM or CALL_FAILS_TERM, as all that follow. */
+/* This and the following functions return a term, CALL_UNKNOWN_TERM or CALL_FAILS_TERM. */
 uint64_t call_eval(struct call_matcher *m, const struct pattern_node *n);
-/* All items of a node into `words`; a term only if each of them is one. */
+/* Evaluates all items of a node into `words`; returns a term only if each item is one. */
 uint64_t call_eval_items(struct call_matcher *m, const struct pattern_node *n, uint64_t *words);
 /* call_arithmetic.c */
 uint64_t call_arithmetic(struct call_matcher *m, enum pattern_operator op, uint64_t a, uint64_t b);

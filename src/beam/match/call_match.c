@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See call_match.h.  Here: patterns of arguments.  They are nested at most CALL_PATTERN_DEPTH deep,
- * so what walks them recurses. */
+/* See call_match.h.  This file matches patterns of arguments; they are nested at most
+ * CALL_PATTERN_DEPTH deep, so that functions may recurse. */
 #include "beam/match/call_match.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static uint64_t constant(struct call_matcher *m, const struct pattern_node *n)
 	case PATTERN_FLOAT:
 		return call_make_float(m, n->real);
 	case PATTERN_PID:
-		/* 0: there is no such pid. */
+		/* 0: no such pid */
 		return n->pid.channel ? 0 : pid_term(m->r->pids, n->pid.number, n->pid.serial);
 	case PATTERN_BINARY:
 		if (n->nr_segments == 0)
@@ -34,7 +34,7 @@ static uint64_t constant(struct call_matcher *m, const struct pattern_node *n)
 	}
 }
 
-/* Of all nodes below. */
+/* Makes the constants of a node and of all nodes below it. */
 static void make_constants(struct call_matcher *m, const struct pattern_node *n)
 {
 	m->constants[n->id] = constant(m, n);
@@ -50,7 +50,7 @@ static void make_constants(struct call_matcher *m, const struct pattern_node *n)
 	}
 }
 
-/* A key of a map is made as a whole: no variable is in it. */
+/* Makes a key of a map as one term; keys have no variables. */
 static uint64_t make_term(struct call_matcher *m, const struct pattern_node *n)
 {
 	uint64_t *words, term;
@@ -74,7 +74,7 @@ static uint64_t make_term(struct call_matcher *m, const struct pattern_node *n)
 		term = call_make(m, words, n->nr + 1, 2);
 		free(words);
 		return term;
-	default: /* of binaries: numbers in them that do not fit make no key */
+	default: /* a binary; no key if a number in it does not fit */
 		return m->constants[n->id];
 	}
 }

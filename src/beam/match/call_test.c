@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Conditions that follow from a pattern and that BPF can test on one or two words: see
- * abi/call_test.h.  What is not certain is left out.
+ * abi/call_test.h.  Only conditions that every matching call fulfils.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct maker {
 	unsigned int nr;
 	bool full;
 	uint8_t group;
-	struct place *places; /* of variables, by slot */
+	struct place *places; /* positions of variables, by slot */
 };
 
 static const struct place nowhere;
@@ -54,7 +54,7 @@ static void add_header(struct maker *k, struct place at, uint32_t mask, uint32_t
 
 /* ---- patterns ------------------------------------------------------------------------------- */
 
-/* The word that a constant is, if it is one word: 0 if not, or if an atom may yet come to be. */
+/* The word of an immediate constant; 0: it is none, or an atom that may still be created. */
 static uint64_t immediate(const struct call_matcher *m, const struct pattern_node *n)
 {
 	uint64_t term = m->constants[n->id];
@@ -102,7 +102,7 @@ static void test_node(struct maker *k, const struct pattern_node *n, struct plac
 		if (!k->places[n->slot].known)
 			k->places[n->slot] = at;
 		break;
-	case PATTERN_ATOM: /* that the node does not have yet */
+	case PATTERN_ATOM: /* an atom that the node does not have yet */
 		add(k, at, CALL_TEST_TYPE, TYPE(ATOM));
 		break;
 	case PATTERN_INTEGER:
@@ -183,7 +183,7 @@ static void test_type(struct maker *k, enum guard_function f, struct place at)
 	add(k, at, CALL_TEST_TYPE, types);
 }
 
-/* X OP constant. */
+/* Adds a test for X OP constant. */
 static void test_compare(struct maker *k, enum pattern_operator op, struct place at, uint64_t word)
 {
 	static const enum call_test_op ops[] = {
@@ -236,8 +236,8 @@ static void test_guard(struct maker *k, const struct pattern_node *n)
 	}
 }
 
-/* One guard: as the patterns, all of it holds.  Several: one of them does, so each must say
- * something. */
+/* One guard: all its tests must hold, as for patterns.  Several: one of them holds, so that each
+ * must give a test. */
 static void test_guards(struct maker *k)
 {
 	const struct call_pattern *p = k->m->pattern;
@@ -254,7 +254,8 @@ static void test_guards(struct maker *k)
 			return;
 		}
 	}
-	/* Some of one guard are enough, but not some of several. */
+	/* If tests do not fit, those of a single guard may be dropped, but not those of one of
+	 * several. */
 	if (k->full && p->nr_guards > 1)
 		k->nr = before;
 }

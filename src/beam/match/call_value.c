@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Terms that are made here, and what can be known of terms by a word or two: see
- * call_internal.h. */
+/* Makes terms, and reads what one or two words of a term show: see call_internal.h. */
 #include <string.h>
 
 #include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/match/call_internal.h"
 
-/* Atoms that the node does not have are numbered from here; the VM has at most 2^31 or so. */
+/* First index of atoms that the node does not have; the VM has at most about 2^31. */
 #define OWN_ATOM_INDEX (1ull << 50)
 
 enum term_kind call_kind(struct call_matcher *m, uint64_t term, uint64_t *header)
@@ -71,11 +70,11 @@ bool call_is_list(enum term_kind kind)
 
 bool call_cell(struct call_matcher *m, uint64_t term, uint64_t *head, uint64_t *tail)
 {
-	return term_word(m->r, TERM_ADDR(term), head) && *head != 0 && /* moved away */
+	return term_word(m->r, TERM_ADDR(term), head) && *head != 0 && /* 0: moved by a GC */
 	       term_word(m->r, TERM_ADDR(term) + 8, tail);
 }
 
-/* ---- what is made ---------------------------------------------------------------------------- */
+/* ---- making terms ---------------------------------------------------------------------------- */
 
 uint64_t call_make(struct call_matcher *m, const uint64_t *words, size_t nr, unsigned int tag)
 {
@@ -91,7 +90,7 @@ uint64_t call_make(struct call_matcher *m, const uint64_t *words, size_t nr, uns
 	return at | tag;
 }
 
-/* Texts of patterns have character 0 as C0 80, those of the VM as it is. */
+/* Character 0 is C0 80 in texts of patterns, and one byte 0 in those of the VM. */
 static size_t plain_text(const char *text, size_t len, char *out)
 {
 	size_t nr = 0;
@@ -207,7 +206,7 @@ uint64_t call_make_part(struct call_matcher *m, const struct term_view *v, uint6
 	raddr bytes = v->bits.bytes + bit / 8, whole;
 
 	bit %= 8;
-	if (m->r->otp >= 27) { /* data with flags in the low bits, first bit, end bit, whole */
+	if (m->r->otp >= 27) { /* data with flags in low bits, first bit, end bit, whole binary */
 		raddr at = bytes & ~3ull;
 
 		bit += 8 * (bytes - at);
