@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See node.h: what a node is called, whether it is still there, and errors that name it. */
+/* See node.h: titles of nodes, whether they still run, and errors that name them. */
 #include "beam/node/node.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ bool beam_node_exits(const struct beam_node *n, int timeout_ms)
 		return false;
 	if (n->pidfd >= 0)
 		return poll(&ended, 1, timeout_ms) != 0;
-	/* Kernels before 5.3 have no pidfds; a filter may forbid them. */
+	/* Kernels before 5.3 have no pidfds, or a seccomp filter forbids them. */
 	poll(NULL, 0, timeout_ms);
 	return kill(n->os_pid, 0) != 0 && errno != EPERM;
 }
