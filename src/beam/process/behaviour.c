@@ -27,7 +27,7 @@ static bool fail(struct behaviour_state *out, const char *why)
 	return false;
 }
 
-/* ---- gen_server: which register ------------------------------------------------------------- */
+/* ---- gen_server: the register of the state -------------------------------------------------- */
 
 struct server_names {
 	uint64_t infinity, callback_cache, server_data;
@@ -59,7 +59,7 @@ static bool is_tuple(struct term_reader *r, uint64_t term)
 	return TERM_IS_BOXED(term) && term_view(r, term, &v) == TERM_KIND_TUPLE;
 }
 
-/* A tuple whose first element is that atom, of whatever arity. */
+/* Is it a tuple of any arity with this atom as first element? */
 static bool is_record(struct term_reader *r, uint64_t term, uint64_t atom)
 {
 	uint64_t first;
@@ -68,7 +68,7 @@ static bool is_record(struct term_reader *r, uint64_t term, uint64_t atom)
 	       first == atom;
 }
 
-/* Elements from .. to are funs M:F/A, as both records below keep the callbacks. */
+/* Are elements from .. to funs M:F/A?  Both records below keep the callbacks in such elements. */
 static bool has_callbacks(struct term_reader *r, const uint64_t *elements, uint32_t from,
 			  uint32_t to)
 {
@@ -93,7 +93,7 @@ static bool is_callback_cache(struct term_reader *r, uint64_t term, uint64_t tag
 }
 
 /* #server_data{parent, tag, name, module, hibernate_after, handle_call, handle_cast, handle_info,
- * handle_continue}: from 28 on.  tag is where records of another release may differ. */
+ * handle_continue}: since OTP 28.  `tag` is the element by which other releases may differ. */
 static bool is_server_data(struct term_reader *r, uint64_t term, uint64_t tag)
 {
 	uint64_t e[10];
@@ -104,9 +104,10 @@ static bool is_server_data(struct term_reader *r, uint64_t term, uint64_t tag)
 }
 
 /*
- * The parts beside the state, as sets of registers.  OTP 25: Parent, Name, State, Mod,
- * HibernateAfterTimeout, Debug; 26 and 27: #callback_cache{} for Mod; from 28 on: #server_data{},
- * State, Debug, Timer.  `likely`: what those parts are as a rule; else all that they can be.
+ * For each part of the loop's data beside the state: the set of registers that can hold it. OTP 25:
+ * Parent, Name, State, Mod, HibernateAfterTimeout, Debug; 26 and 27: #callback_cache{} for Mod;
+ * since 28: #server_data{}, State, Debug, Timer.  `likely`: registers with the usual value of the
+ * part; else all with a possible value.
  */
 static size_t server_roles(struct term_reader *r, const struct server_names *names,
 			   const struct behaviour_registers *b, bool likely,
@@ -147,8 +148,8 @@ static size_t server_roles(struct term_reader *r, const struct server_names *nam
 	return nr;
 }
 
-/* Can every part have a register of its own, none of those in `taken`, and each register that is
- * left be the timeout of the loop, of which there is at most one? */
+/* Can each part have a register of its own that is not in `taken`?  At most one register may be
+ * left, and only if it can be the timeout of the loop. */
 static bool can_place(const uint32_t *roles, size_t nr, uint32_t taken, uint32_t all,
 		      uint32_t timeouts)
 {
@@ -190,7 +191,7 @@ uint32_t behaviour_server_candidates(struct term_reader *r, const struct behavio
 
 /* ---- gen_server: the state ------------------------------------------------------------------ */
 
-/* The module of {Module, Function, Arity}. */
+/* Module of the process's {Module, Function, Arity}, $initial_call. */
 static uint64_t initial_module(struct term_reader *r, const struct process_facts *p)
 {
 	uint64_t mfa[3];
@@ -216,7 +217,7 @@ static struct behaviour_registers registers_of(struct term_reader *r, const stru
 	return b;
 }
 
-/* All registers of the set hold the same: then it does not matter which one is the state. */
+/* True if all registers of the set have the same value: then any of them can be the state. */
 static bool one_value(const uint64_t *y, uint32_t set, uint64_t *value)
 {
 	bool any = false;
@@ -240,8 +241,8 @@ static bool one_bit(uint32_t set)
 struct election {
 	struct beam_node *n;
 	struct term_reader *r;
-	const struct process_facts *p; /* whose register it is about */
-	uint32_t nr;		       /* registers */
+	const struct process_facts *p; /* the process with the unknown register */
+	uint32_t nr;		       /* number of registers */
 	unsigned int votes[BEHAVIOUR_MAX_REGISTERS], all_votes;
 };
 
@@ -256,11 +257,11 @@ static void vote(struct election *e, const struct process_facts *p, const uint64
 	e->all_votes++;
 }
 
-/* Those of the block that wait where e->p does. */
+/* Lets processes of the block vote that wait at the same instruction as e->p. */
 static int ask_block(void *arg, struct process_facts *block, size_t nr)
 {
 	struct election *e = arg;
-	/* Without native stack the word of the frame's return address comes first. */
+	/* Without native stack the first word of the frame is its return address. */
 	raddr skip = e->n->identity.native_stack ? 0 : 8;
 
 	for (size_t i = 0; i < nr && e->all_votes < MAX_VOTES; i++) {
@@ -279,9 +280,9 @@ static int ask_block(void *arg, struct process_facts *block, size_t nr)
 }
 
 /*
- * Which register it is, by what the processes that wait at the same instruction are likely to have
- * in theirs: each of which that leaves one register has a vote.  One whose state is its own pid, or
- * its parent, may be wrong; so it takes three in four.  0 = they do not agree; the own vote counts.
+ * Finds the register of the state by vote of all processes that wait at the same instruction: each
+ * of which likely values leave only one candidate has a vote.  A vote may be wrong (a state that is
+ * the process's own pid or its parent), so three in four must agree; 0 = they do not.
  */
 static uint32_t elect(struct beam_node *n, struct term_reader *r, const struct process_facts *p,
 		      const uint64_t *y, uint32_t nr)
@@ -351,7 +352,7 @@ static bool is_handlers(struct term_reader *r, uint64_t list)
 	return list == TERM_NIL;
 }
 
-/* Handlers, or [] where there are none: the debug options are a list too, but not of handlers. */
+/* The list of handlers, or []; debug options are also a list, but not of handlers. */
 static bool event_state(struct term_reader *r, const uint64_t *y, uint32_t nr,
 			struct behaviour_state *out)
 {
@@ -375,7 +376,7 @@ static bool event_state(struct term_reader *r, const uint64_t *y, uint32_t nr,
 	return out->known = true;
 }
 
-/* ---- where it waits ------------------------------------------------------------------------- */
+/* ---- loops and wakeups ---------------------------------------------------------------------- */
 
 static const struct loop {
 	const char *module, *function;
@@ -391,11 +392,11 @@ static const struct loop {
 	{"gen_event", "fetch_msg", BEHAVIOUR_GEN_EVENT},
 };
 
-/* proc_lib:hibernate(Module, Function, Args): the state is the same element of Args everywhere. */
+/* Arguments of proc_lib:hibernate(Module, Function, Args): the state is always the same element. */
 static const struct wakeup {
 	const char *module, *function;
 	enum behaviour behaviour;
-	uint32_t nr_args, state; /* state: which argument, 0 .. */
+	uint32_t nr_args, state; /* state: index of the argument that is the state, 0 .. */
 } wakeups[] = {
 	{"gen_server", "wake_hib", BEHAVIOUR_GEN_SERVER, 6, 2},
 	{"gen_event", "wake_hib", BEHAVIOUR_GEN_EVENT, 5, 2},
@@ -433,7 +434,7 @@ static size_t list_take(struct term_reader *r, uint64_t list, uint64_t *items, s
 	return list == TERM_NIL ? nr : max + 1;
 }
 
-/* The saved arguments of a process that is going to call proc_lib:wake_up(M, F, A). */
+/* Finds the saved arguments of a hibernating process, which will call proc_lib:wake_up(M, F, A). */
 static const struct wakeup *find_wakeup(struct beam_node *n, struct term_reader *r,
 					const struct process_facts *p, uint64_t *args)
 {
@@ -487,7 +488,7 @@ static bool state_of_frame(struct beam_node *n, const struct process_facts *p,
 						      : event_state(r, y, f->nr_y, out);
 }
 
-/* The behaviour whose functions stand deeper in the stack: it is inside a callback. */
+/* If a behaviour's functions are deeper in the stack, the process is inside of a callback. */
 static void explain(const struct stack_code *c, const struct process_stack *stack,
 		    struct behaviour_state *out)
 {
@@ -538,7 +539,7 @@ void behaviour_state_read(struct beam_node *n, const struct stack_code *c,
 	explain(c, stack, out);
 }
 
-/* gen_event: [{Module, Id, State}, ...] of its handlers. */
+/* gen_event: prints [{Module, Id, State}, ...] for its handlers. */
 void behaviour_state_print(const struct behaviour_state *s, struct term_reader *r,
 			   struct strbuf *out)
 {

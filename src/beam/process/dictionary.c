@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See dictionary.h.  bpf/beam.bpf.h does the same at the instant of a sample. */
+/* See dictionary.h.  bpf/beam.bpf.h does the same at the time of a sample. */
 #include "beam/process/dictionary.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 /* ProcDict, erl_process_dict.h of OTP 21 to 29: u32 sizeMask, usedSlots, arraySize, splitPosition;
  * Uint numElements; Eterm data[]. */
 #define DICTIONARY_DATA 24
-#define MAX_CHAIN	16 /* a slot holds one or two keys as a rule */
+#define MAX_CHAIN	16 /* a slot mostly has one or two keys */
 #define MAX_LONG_CHAIN	100000
 #define MAX_SLOTS	(1u << 27) /* MAX_HASH of erl_process_dict.c is 13,421,772 */
 #define SLOTS_AT_ONCE	512
@@ -29,7 +29,7 @@ int dictionary_readable(struct mem *mem, const struct beam_layout *layout, raddr
 	return state & PSFLG_GC ? -EAGAIN : 0;
 }
 
-/* The slot of a key, as pd_hash_get() finds it: an atom hashes to its index. */
+/* Reads the slot of a key like pd_hash_get(): an atom's hash is its index. */
 static int read_slot(struct mem *mem, raddr dictionary, uint64_t key, uint64_t *slot)
 {
 	uint32_t head[2], i; /* sizeMask, usedSlots */
@@ -55,7 +55,7 @@ int dictionary_get(struct mem *mem, const struct beam_layout *layout, raddr proc
 	if (rc || !dictionary)
 		return rc;
 	rc = read_slot(mem, dictionary, key, &slot);
-	/* nil, a {Key, Value}, or a list of those */
+	/* nil, a {Key, Value}, or a list of {Key, Value} */
 	for (int i = 0; rc == 0 && slot != TERM_NIL; i++) {
 		cell[0] = slot;
 		cell[1] = TERM_NIL;
@@ -75,7 +75,7 @@ int dictionary_get(struct mem *mem, const struct beam_layout *layout, raddr proc
 	return rc;
 }
 
-/* One slot: nil, a {Key, Value}, or a list of those. */
+/* Visits the pairs of a slot: nil, a {Key, Value}, or a list of {Key, Value}. */
 static int each_of_slot(struct mem *mem, uint64_t slot,
 			int (*visit)(void *arg, uint64_t key, uint64_t value), void *arg,
 			uint64_t *unreadable)

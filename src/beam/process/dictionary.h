@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The dictionary of an Erlang process, read while the process goes on. */
+/* The process dictionary of an Erlang process, read while the process may run. */
 #ifndef EBEAM_BEAM_DICTIONARY_H
 #define EBEAM_BEAM_DICTIONARY_H
 
@@ -7,22 +7,22 @@
 #include "target/mem.h"
 
 /*
- * The process at this address is `epid` and has a dictionary that can be read: 0.  -ESRCH: it is
- * another one, or exits; -EAGAIN: it is being collected; else why it cannot be read.
+ * 0: the process at this address is `epid`, and its dictionary can be read.  -ESRCH: it is another
+ * process, or exits; -EAGAIN: it is being garbage collected; else errno of the failed read.
  */
 int dictionary_readable(struct mem *mem, const struct beam_layout *layout, raddr process,
 			uint64_t epid);
 
 /*
  * Value of an atom in the dictionary now; 0 = not there.  Negative errno as above, or -EBADMSG if
- * what was read cannot be a dictionary.  The value may be gone as soon as it is known.
+ * the memory is no dictionary.  The term that is returned may be moved or freed at any time.
  */
 int dictionary_get(struct mem *mem, const struct beam_layout *layout, raddr process, uint64_t epid,
 		   uint64_t key, uint64_t *value);
 
 /*
- * Each {Key, Value} of the dictionary at this address (Process.dictionary), in no order; stops if
- * visit returns non-zero, and returns that.  -EBADMSG: it cannot be a dictionary.  *unreadable
+ * Visits each {Key, Value} of the dictionary at this address (Process.dictionary), in no order;
+ * stops if visit returns non-zero, and returns that.  -EBADMSG: it is no dictionary.  *unreadable
  * counts pairs that could not be read.
  */
 int dictionary_each(struct mem *mem, raddr dictionary,

@@ -35,11 +35,13 @@ static uint64_t map_words(const uint64_t *o, uint64_t available, enum term_kind 
 	}
 }
 
-/* OTP 24: {header, entry, next, arity, number of free variables, creator}, then those; 25 and 26
- * have arity and number in one word; from 27 on {header, entry}, then as many as the header says
- * from bit 16 on: in OTP 27 up to 256, where one refers to the fun reference, an object of its own;
- * then 255, with flags from bit 24 on. */
-#define FUN_HEAD_WORDS(otp) ((otp) == 24 ? 5u : 4u) /* that tell the size of a fun */
+/*
+ * OTP 24: {header, entry, next, arity, number of free variables, creator}, then the free variables;
+ * 25 and 26: arity and number are in one word; since 27: {header, entry}, then as many words as
+ * bits 16 and up of the header say: in OTP 27 up to 256, one of which refers to the fun reference,
+ * an object of its own; later up to 255, with flags from bit 24 on.
+ */
+#define FUN_HEAD_WORDS(otp) ((otp) == 24 ? 5u : 4u) /* words that have the size of a fun */
 
 static uint64_t fun_words(int otp, const uint64_t *o, uint64_t available)
 {
@@ -70,7 +72,7 @@ static enum term_kind kind_of(int otp, uint64_t header)
 	case SUBTAG_SUB_BITS:
 	case SUBTAG_BIN_REF:
 		return TERM_KIND_BITS;
-	case SUBTAG_FUN_REF: /* belongs to a fun, or to the matching of a binary */
+	case SUBTAG_FUN_REF: /* part of a fun, or of the matching of a binary */
 		return otp >= 27 ? TERM_KIND_FUN : TERM_KIND_BITS;
 	case SUBTAG_EXTERNAL_PID:
 		return TERM_KIND_EXTERNAL_PID;
@@ -95,8 +97,8 @@ uint64_t heap_object_words(int otp, const uint64_t *object, uint64_t available,
 		return 0;
 	if (HEADER_SUBTAG(header) == SUBTAG_FUN)
 		return fun_words(otp, object, available);
-	/* A sub-binary's header leaves out its last word, the binary that it is of: the collector
-	 * takes that for a term of its own (HEADER_SUB_BIN, erl_binary.h to 26). */
+	/* The size in a sub-binary's header is without its last word, a term that refers to the
+	 * whole binary (HEADER_SUB_BIN, erl_binary.h up to OTP 26). */
 	if (otp <= 26 && HEADER_SUBTAG(header) == SUBTAG_SUB_BIN)
 		return 2 + (header >> 6);
 	return 1 + (header >> 6);
@@ -109,8 +111,8 @@ struct last_object {
 	uint64_t count, words;
 };
 
-/* Counts the objects in words[0 .. nr-1], the last one in *object too; returns how many words that
- * one reaches beyond them, or -k: the k last words must be looked at again with what follows. */
+/* Counts the objects in words[0 .. nr-1]; *object is the last one.  Returns how many words that one
+ * extends beyond them, or -k: the last k words must be passed again with those that follow. */
 static int64_t count_chunk(int otp, const uint64_t *words, uint64_t nr, bool last,
 			   struct heap_census *c, struct last_object *object)
 {
@@ -133,7 +135,7 @@ static int64_t count_chunk(int otp, const uint64_t *words, uint64_t nr, bool las
 			kind = TERM_KIND_MAP;
 			count = 0;
 		}
-		/* The second object of a fun, and the state of a match: words, no terms. */
+		/* A fun's second object, or the state of a binary match: words that are no term. */
 		if (HEADER_SUBTAG(words[i]) == SUBTAG_FUN_REF)
 			count = 0;
 		c->kinds[kind].count += count;
@@ -157,11 +159,11 @@ static void count_area(struct beam_node *n, raddr from, raddr to, uint64_t *buf,
 			c->unreadable += (to - from) / 8;
 			return;
 		}
-		/* An area that was torn need not end at a word. */
+		/* The end of an inconsistently read area need not be a word border. */
 		beyond = count_chunk(n->identity.otp, buf, nr, nr == (to - from) / 8, c, &last);
 		if (beyond > 0 && (uint64_t)beyond > (to - from) / 8 - nr) {
-			/* The last object is longer than the area: it was none.  Fragments have
-			 * words that were reserved and never written. */
+			/* The last object is longer than the area, so it was none: fragments can
+			 * have words that were never written. */
 			uint64_t over = (uint64_t)beyond - ((to - from) / 8 - nr);
 
 			c->kinds[last.kind].count -= last.count;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What lies on the heap of a process, living or not: the heap's areas walked from end to end, one
- * object behind the other, and counted by kind.  Garbage counts until it is collected, as it does
- * in heap_size.
+ * Counts the objects on the heap of a process by kind, live or garbage: walks the heap's areas from
+ * end to end, object by object.  Like heap_size it includes garbage that was not collected yet.
  *
  * erl_term.h, erl_map.h, erl_fun.h, erl_message.h, OTP 25 to 29.
  */
@@ -19,17 +18,17 @@ struct heap_kind {
 struct heap_census {
 	struct heap_kind kinds[NR_TERM_KINDS];
 	uint64_t young, old, fragments; /* words in use of each area */
-	uint64_t unknown;		/* words that begin no object that ebeam knows */
+	uint64_t unknown;		/* words that do not begin a known object */
 	uint64_t unreadable;		/* words that could not be read */
-	bool cut;			/* more fragments than are walked */
+	bool cut;			/* there are more fragments than the limit */
 };
 
-/* Words of an object that begins with this header, given what follows it; 0 = not a known one.
- * *kind is what it is; TERM_KIND_UNREADABLE: an inner node of a map, which is no object itself. */
+/* Size in words of the object with this header, given `available` words of it; 0 = unknown. *kind
+ * is its kind; TERM_KIND_UNREADABLE: an inner node of a map, which is no term itself. */
 uint64_t heap_object_words(int otp, const uint64_t *object, uint64_t available,
 			   enum term_kind *kind);
 
-/* The process should not run. */
+/* The result is only right if the process does not run meanwhile. */
 void heap_census_take(struct beam_node *n, const struct process_facts *p, struct heap_census *out);
 
 #endif

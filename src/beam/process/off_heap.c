@@ -10,8 +10,8 @@
 #include "base/compiler.h"
 
 /*
- * struct erl_off_heap_header: thing word, one word, next.  The word is the Binary of a BinRef (27
- * on) or magic reference, the size of a ProcBin (to 26), whose Binary is the word behind next.
+ * struct erl_off_heap_header: thing word, one word, next.  The one word: the Binary of a BinRef
+ * (since OTP 27) or magic reference; the size of a ProcBin (up to 26), whose Binary is behind next.
  */
 #define HEADER_WORDS 4
 #define NEXT	     2
@@ -30,7 +30,7 @@ static void add_binary(struct off_heap *o, raddr addr, bool message)
 	o->in_messages += message;
 }
 
-/* False: this cannot be a thing of the list. */
+/* Adds an entry of the list; false: it is no valid entry. */
 static bool add_thing(struct off_heap *o, const uint64_t *words, int otp, bool message)
 {
 	uint64_t subtag = HEADER_SUBTAG(words[0]);
@@ -63,7 +63,7 @@ void off_heap_add(struct beam_node *n, struct mem *mem, raddr first, bool messag
 			out->cut = true;
 			return;
 		}
-		/* A list that bites its tail comes back to the mark (Brent). */
+		/* Brent's cycle detection: a list with a cycle comes back to the mark. */
 		if (at == mark || at % 8 != 0 ||
 		    (mem_read(mem, at, words, sizeof(words)) != 0 &&
 		     mem_read(mem, at, words, sizeof(words) - 8) != 0) ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the terms of a process keep alive outside its heap: binaries above all, each with a count of
- * references that the VM keeps in it.  A process holds them through a list of things on its heap,
- * young and old, and through one of the binaries that it appends to (Process.wrt_bins); each heap
- * fragment and message has a list of its own.
+ * Data outside of its heap that the terms of a process keep alive, mostly reference-counted
+ * binaries. A process refers to them by a list of things on its heap, one for the young and one for
+ * the old part, and by a list of binaries that it appends to (Process.wrt_bins); each heap fragment
+ * and message has a list of its own.
  *
  * erl_bits.h, erl_binary.h, erl_bif_info.c (process_info(P, binary)), OTP 25 to 29.
  */
@@ -16,26 +16,26 @@
 #include "base/vec.h"
 #include "beam/node/node.h"
 
-/* Beyond this a list is cut. */
+/* Longer lists are truncated. */
 #define OFF_HEAP_MAX 5000000u
 
 struct off_heap_binary {
-	raddr addr;	      /* the Binary: what process_info(P, binary) has as first element */
+	raddr addr;	      /* address of the Binary: first element in process_info(P, binary) */
 	uint64_t size;	      /* bytes */
-	uint64_t refc;	      /* references to it in the whole node */
-	uint64_t here;	      /* of those, in this process: how often it was seen */
-	uint64_t in_messages; /* of those, in messages that were not received */
+	uint64_t refc;	      /* references from the whole node */
+	uint64_t here;	      /* references from this process that were found */
+	uint64_t in_messages; /* those of `here` that are in messages in the mailbox */
 };
 
 struct off_heap {
-	/* Largest first, each once. */
+	/* Sorted by size, largest first; without duplicates. */
 	VEC(struct off_heap_binary) binaries;
-	uint64_t bytes; /* of them, each once */
-	/* Entries of the lists: what process_info(P, binary) lists, which in OTP 25 leaves out
-	 * binaries that are appended to. */
+	uint64_t bytes; /* sum of their sizes */
+	/* Entries of the lists: as in process_info(P, binary), which in OTP 25 omits binaries that
+	 * are appended to. */
 	uint64_t references;
 	uint64_t in_messages;
-	uint64_t funs, externals, magic_refs; /* other things that the lists hold */
+	uint64_t funs, externals, magic_refs; /* other entries of the lists */
 	uint64_t unreadable;
 	bool cut;
 };
@@ -49,7 +49,8 @@ void off_heap_add_fragments(struct beam_node *n, struct mem *mem, raddr fragment
 /* Adds the lists of a process: both of its heap, and those of its heap fragments. */
 void off_heap_add_process(struct beam_node *n, struct mem *mem, raddr process,
 			  struct off_heap *out);
-/* After the last list: each binary once, with its size and references, largest first. */
+/* To call after the last list: merges duplicates, reads sizes and reference counts, and sorts by
+ * size, largest first. */
 void off_heap_finish(struct beam_node *n, struct off_heap *out);
 void off_heap_free(struct off_heap *o);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who still runs old code, as erlang:check_process_code/2 looks for it in what a process executes:
- * where it goes on, and every return address on its stack (beam_bif_load.c, OTP 25 to 29).  Funs,
- * literals and saved exceptions, which that looks at too, are not looked at.
+ * Finds processes that run old code, like erlang:check_process_code/2, by what they execute: the
+ * next instruction and every return address on the stack (beam_bif_load.c, OTP 25 to 29).  Unlike
+ * there, funs, literals and saved exceptions are not checked.
  */
 #ifndef EBEAM_BEAM_OLD_CODE_H
 #define EBEAM_BEAM_OLD_CODE_H
@@ -25,10 +25,10 @@ struct old_use {
 struct old_code { /* all zero before use */
 	VEC(struct old_module) modules;
 	VEC(struct old_use) uses; /* by process, then by module */
-	raddr low, high;	  /* all old code lies between */
+	raddr low, high;	  /* range that includes all old code */
 };
 
-/* The old code of a node; errors as of modules_read(). */
+/* Reads which modules have old code; errors as of modules_read(). */
 int old_code_read(struct old_code *o, struct beam_node *n, struct error *err);
 /* Adds the uses of one process. */
 void old_code_visit(struct old_code *o, uint32_t process, const struct process_stack *s);

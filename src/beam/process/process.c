@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See process.h: the table, the structs in it, and what must hold of them. */
+/* See process.h: reads the process table and the structs in it, and checks their consistency. */
 #include "beam/process/process.h"
 
 #include <errno.h>
@@ -15,12 +15,12 @@
 #include "beam/process/process_message.h"
 #include "beam/term/atoms.h"
 
-/* Slots of the table that are read at a time, and processes of a block. */
+/* Slots of the table that are read at once, and limit of processes in a block. */
 #define SLOTS_CHUNK   (1u << 17)
 #define BLOCK_MAX     8192u
-#define READ_ATTEMPTS 4 /* of a process that does not hold together */
+#define READ_ATTEMPTS 4 /* for a process whose facts are not consistent */
 
-/* Largest struct process there is (776 to 792 bytes), with room. */
+/* Limit of the size of struct process (776 to 792 bytes). */
 #define PROCESS_MAX_SIZE 4096
 
 const char *process_status_name(enum process_status status)
@@ -82,7 +82,7 @@ static void take_heap(const struct beam_layout *l, const uint8_t *s, struct proc
 	p->max_heap_size = bytes_u64(s, l->process_max_heap_size);
 	p->gen_gcs = bytes_u16(s, l->process_gen_gcs);
 	p->max_gen_gcs = bytes_u16(s, l->process_max_gen_gcs);
-	/* The first part of what erts_process_memory() (erl_process_dump.c) sums up. */
+	/* The first part of the sum in erts_process_memory() (erl_process_dump.c). */
 	p->memory = (uint64_t)l->process_size + 8 * p->total_heap_size +
 		    (p->abandoned_heap ? 8 * words_between(p->heap, p->hend) : 0);
 }
@@ -95,19 +95,19 @@ static void take_queues(const struct beam_layout *l, const uint8_t *s, struct pr
 	q->queues[2] = bytes_u64(s, l->process_sig_inq_first);
 	q->nmsigs[0] = bytes_u64(s, l->process_sig_qs_nmsigs_next);
 	q->nmsigs[1] = bytes_u64(s, l->process_sig_inq_nmsigs_next);
-	if (l->process_sig_inq_buffers >= 0) /* OTP 25 on */
+	if (l->process_sig_inq_buffers >= 0) /* since OTP 25 */
 		q->queue_buffers = bytes_u64(s, l->process_sig_inq_buffers);
 	q->on_heap_messages = bytes_u32(s, l->process_sig_qs_flags) & FS_ON_HEAP_MSGQ;
-	/* From 27 on the signals that are no messages say how many of those stand before them:
-	 * process_walk() adds that. */
+	/* Since OTP 27 each signal that is no message has the number of messages before it, which
+	 * process_walk() adds. */
 	q->raw_len = process_raw_length(l, s);
 	p->message_queue_len = q->raw_len;
 }
 
-/* erl_process_dump.c: registers that did not fit their place in the struct. */
+/* Bytes of argument registers outside of the struct; as in erl_process_dump.c. */
 static uint64_t register_bytes(const struct beam_layout *l, const uint8_t *s, raddr addr)
 {
-	bool byte = l->process_max_arg_reg - l->process_arity == 1; /* Uint8 from 27 on */
+	bool byte = l->process_max_arg_reg - l->process_arity == 1; /* Uint8 since OTP 27 */
 
 	if (bytes_u64(s, l->process_arg_reg) == addr + (raddr)l->process_def_arg_reg)
 		return 0;
@@ -125,7 +125,7 @@ static void take(const struct process_reader *r, const uint8_t *s, struct proces
 	p->status = process_status_of(p->state);
 	p->priority = (p->state >> 2) & 3;
 	p->trap_exit = p->flags & F_TRAP_EXIT;
-	if (!(p->state & PSFLG_EXITING)) /* its place is used for other things then */
+	if (!(p->state & PSFLG_EXITING)) /* used for other data in an exiting process */
 		for (int i = 0; i < 3; i++)
 			p->initial[i] = bytes_u64(s, l->process_initial + 8 * i);
 	p->parent = bytes_u64(s, l->process_parent);
@@ -151,20 +151,20 @@ static bool has_stack(const struct process_facts *p)
 	return p->heap <= p->stop && p->stop <= p->hend;
 }
 
-/* What holds of every process that is not on its way. */
+/* Consistency of the facts; true for every process that does not change while it is read. */
 static bool is_whole(const struct process_facts *p)
 {
 	if (p->heap_size > UINT64_MAX / 64 || p->mbuf_size > UINT64_MAX / 64)
 		return false;
 	if (p->state & PSFLG_EXITING)
 		return true;
-	/* A collection sets them one after the other as it ends. */
+	/* The end of a GC sets them one by one. */
 	if (p->state & PSFLG_GC)
 		return p->abandoned_heap || has_stack(p);
-	/* heap_size is that of the abandoned one, if there is such. */
+	/* If there is an abandoned heap, heap_size is that heap's. */
 	if (!p->heap || (!p->abandoned_heap && p->hend - p->heap != 8 * p->heap_size))
 		return false;
-	/* What htop and stop are now is in registers while it runs. */
+	/* htop and stop are in registers while the process runs. */
 	return has_stack(p) &&
 	       ((p->state & PSFLGS_ON_SCHEDULER) || (p->heap <= p->htop && p->htop <= p->stop));
 }
@@ -228,7 +228,7 @@ static void read_block_once(struct process_reader *r, struct process_block *b)
 	process_walk(r, b);
 }
 
-/* What has left its slot is being freed, or was: its memory may hold anything. */
+/* True if the process has left its slot: its memory was or will be freed, and reused. */
 static bool is_gone(const struct process_reader *r, const struct process_facts *p)
 {
 	raddr now;
@@ -236,7 +236,7 @@ static bool is_gone(const struct process_reader *r, const struct process_facts *
 	return mem_read_u64(r->mem, r->tab + 8 * (raddr)p->slot, &now) != 0 || now != p->addr;
 }
 
-/* Those that did not hold together are read again, alone. */
+/* Reads an inconsistent process again, alone. */
 static void read_again(struct process_reader *r, struct process_facts *p, struct process_pending *q)
 {
 	struct process_block one = {.facts = p, .pending = q, .nr = 1};
@@ -249,7 +249,7 @@ static void read_again(struct process_reader *r, struct process_facts *p, struct
 		q->found = PROCESS_VANISHED;
 		return;
 	}
-	/* As it is.  What cannot be is not shown, though. */
+	/* Still inconsistent: keeps the facts, but clears impossible values. */
 	q->found = PROCESS_FOUND;
 	p->torn = true;
 	if (!has_stack(p))
@@ -258,7 +258,7 @@ static void read_again(struct process_reader *r, struct process_facts *p, struct
 		p->message_queue_len = 0;
 }
 
-/* Reads the block and moves what was found to its front; returns how many those are. */
+/* Reads the block and moves the processes that were found to its front; returns their number. */
 static size_t read_block(struct process_reader *r, struct process_block *b,
 			 struct process_totals *totals)
 {
@@ -270,7 +270,7 @@ static size_t read_block(struct process_reader *r, struct process_block *b,
 
 		if (b->pending[i].found == PROCESS_BAD)
 			read_again(r, p, &b->pending[i]);
-		/* It need not hold together, so nothing else tells. */
+		/* Exiting processes are not checked for consistency, so look at the slot. */
 		if (b->pending[i].found == PROCESS_FOUND && (p->state & PSFLG_EXITING) &&
 		    is_gone(r, p))
 			b->pending[i].found = PROCESS_VANISHED;
@@ -308,7 +308,7 @@ struct scan {
 	struct process_reader r;
 	struct process_slots slots;
 	struct process_block block;
-	uint64_t *chunk; /* of slots */
+	uint64_t *chunk; /* slots that are read at once */
 	int (*visit)(void *arg, struct process_facts *block, size_t nr);
 	void *arg;
 	struct process_totals *totals;
@@ -455,7 +455,7 @@ int process_read(struct beam_node *n, uint64_t epid, unsigned int what, struct p
 
 struct search {
 	struct beam_atoms *atoms;
-	const char *text; /* if it is in none of the names */
+	const char *text; /* the text that was searched, if it is no name */
 	uint64_t names[2], epid;
 };
 
@@ -476,8 +476,8 @@ static int search_block(void *arg, struct process_facts *block, size_t nr)
 	return 0;
 }
 
-/* Registered so in Erlang, or by Elixir, which leaves "Elixir." out; or as it is written, with
- * quotes or Elixir's colon. */
+/* A registered name in Erlang, or in Elixir without "Elixir."; or as printed, with quotes or
+ * Elixir's colon. */
 static int parse_name(struct beam_node *n, const char *text, uint64_t *epid, struct error *err)
 {
 	char elixir[1100];

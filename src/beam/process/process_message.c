@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See process_message.h.  A process has three lists of signals: the outer queue, into which others
- * put them, the middle and the inner queue.  process_info() first moves what is in the outer one;
- * from outside the three are added.
+ * See process_message.h.  A process has three lists of signals: the outer queue, to which senders
+ * append, the middle and the inner queue.  process_info() first fetches the outer queue; here the
+ * three are added.
  *
  * erl_message.h, erl_proc_sig_queue.c, OTP 25 to 29.
  */
@@ -15,10 +15,10 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 
-/* Signals other than messages that are looked at, of one process. */
+/* Limit of the signals of one process other than messages. */
 #define NMSIGS_MAX (1u << 20)
 
-/* ErtsNonMsgSignal {next, specific.next, tag, mlenoffs}; the last from OTP 27 on. */
+/* ErtsNonMsgSignal {next, specific.next, tag, mlenoffs}; mlenoffs since OTP 27. */
 #define NMSIG_NEXT     8
 #define NMSIG_MLENOFFS 24
 #define NMSIG_SIZE     32
@@ -26,15 +26,15 @@
 /* ErtsMessage.data: the fragment is part of the message. */
 #define COMBINED_FRAGMENT 1ull
 
-/* Words of a heap fragment: 512 GiB. */
+/* Limit of the words of a heap fragment: 512 GiB. */
 #define FRAGMENT_MAX (1ull << 36)
 
-/* Bytes around a message that are read with it: others lie near by as a rule. */
+/* Bytes around a message that are read together: most others are close to it. */
 #define WINDOW_SIZE 16384u
 #define PAGE_SIZE   4096u
 
-/* Up to OTP 26 lengths count all messages, later each other signal says how many stand before it.
- * Those of an exiting process are handled and freed one by one: what it has by itself must do. */
+/* Up to OTP 26 the queues' lengths include all messages; since 27 each other signal has the number
+ * of messages before it.  An exiting process frees signals one by one: they are not read. */
 int process_count_messages(struct process_reader *r, struct process_facts *p,
 			   struct process_pending *q)
 {
@@ -60,7 +60,7 @@ int process_count_messages(struct process_reader *r, struct process_facts *p,
 										       : 0;
 }
 
-/* A message has a term there, or 0 if it came from another node and is not decoded. */
+/* A message has a term here; 0 if it came from another node and is not decoded. */
 static bool is_message(const struct process_reader *r, const uint8_t *message)
 {
 	uint64_t term = bytes_u64(message, r->l->message_m);
@@ -108,7 +108,7 @@ struct window {
 	uint8_t bytes[WINDOW_SIZE];
 };
 
-/* `size` bytes at addr, of the window if they are in it; at least `least` of them, see mem.h. */
+/* Reads `size` bytes (at least `least`, see mem.h) at addr, if possible from the window. */
 static int window_read(struct window *w, raddr addr, void *buf, size_t size, size_t least)
 {
 	static const uint32_t sizes[] = {WINDOW_SIZE, PAGE_SIZE};
@@ -148,9 +148,9 @@ static int read_fragments(struct process_reader *r, struct window *w, struct pro
 int process_read_messages(struct process_reader *r, struct process_facts *p,
 			  struct process_pending *q)
 {
-	/* It may grow on the way. */
+	/* Limit for a cycle; more messages may arrive meanwhile. */
 	uint64_t left = 2 * (uint64_t)p->message_queue_len + NMSIGS_MAX;
-	/* One for messages, one for what hangs on them, which stands elsewhere. */
+	/* One for messages, one for their fragments, which are elsewhere in memory. */
 	struct window *w = xmalloc(2 * sizeof(*w));
 	uint8_t bytes[256];
 	raddr fragment;

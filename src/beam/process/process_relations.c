@@ -3,7 +3,7 @@
 #include "beam/process/process_walk.h"
 #include "beam/vm/links.h"
 
-/* ErtsMonitorData {origin, target, Eterm ref, u32 refc}, then what the kind of it takes. */
+/* ErtsMonitorData {origin, target, Eterm ref, u32 refc}, then data of its kind. */
 #define MONITOR_REF(m)	   (2u * (m))
 #define MONITOR_REFC(m)	   (2u * (m) + 8)
 #define MONITOR_HEAP_WORDS 4u  /* ErtsMonitorDataHeap: an internal reference of the largest kind */
@@ -39,7 +39,7 @@ static void push_children(struct walk *w, const struct step *s, const uint8_t *n
 		walk_push(w, s->kind, s->process, r, s->addr, 0);
 }
 
-/* erts_link_size() of a link to another node: half of what both its ends share. */
+/* erts_link_size() of a link to another node: both ends share a struct, each counts half of it. */
 static uint64_t extended_link_bytes(const struct walk *w, const struct step *s, uint16_t offset)
 {
 	uint32_t size = (uint32_t)w->r->l->link_size, refc;
@@ -52,8 +52,8 @@ static uint64_t extended_link_bytes(const struct walk *w, const struct step *s, 
 	       (refc == 2 ? 2 : 1);
 }
 
-/* collect_one_link() of erl_bif_info.c: links that are being taken down do not count, but take
- * their memory (ErtsILink {ErtsLink link; Uint64 unlinking}). */
+/* collect_one_link() of erl_bif_info.c: links that are being removed do not count, but their memory
+ * does (ErtsILink {ErtsLink link; Uint64 unlinking}). */
 void walk_take_link(struct walk *w, const struct step *s, const uint8_t *node)
 {
 	const struct beam_layout *l = w->r->l;
@@ -115,7 +115,7 @@ static void count_monitor(struct process_facts *p, struct link_kind kind)
 	}
 }
 
-/* `around` holds the monitor with what stands one monitor before it and the rest behind it. */
+/* `around` has a monitor, as many bytes before it, and the rest of its data behind it. */
 void walk_take_monitor(struct walk *w, const struct step *s, const uint8_t *around)
 {
 	const struct beam_layout *l = w->r->l;
@@ -136,7 +136,7 @@ void walk_take_monitor(struct walk *w, const struct step *s, const uint8_t *arou
 		push_children(w, s, node, l->monitor_parent, l->monitor_left, l->monitor_right);
 		return;
 	}
-	/* A ring: {next, prev}. */
+	/* The list is a ring: {next, prev}. */
 	next = bytes_u64(node, l->monitor_list_next);
 	if (s->from && bytes_u64(node, l->monitor_list_next + 8) != s->from)
 		walk_bad(w, s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The structs of a block of processes.  They are allocated side by side, so what follows each other
- * in memory is read as one run: a range costs the kernel more than the bytes of several structs.
+ * Reads the structs of a block of processes.  Structs that are close in memory are read as one run:
+ * a range costs the kernel more than the bytes of several structs.
  */
 #include "beam/process/process_internal.h"
 
@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 
-/* Bytes between two structs that are read along; too few for a page of their own. */
+/* Largest gap between two structs of a run; less than a page. */
 #define GAP_MAX 256u
 
 static int compare_places(const void *a, const void *b)
@@ -20,7 +20,7 @@ static int compare_places(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/* How many of the places from the first on make one run of at most max bytes; its bytes. */
+/* How many of the first places make one run of at most max bytes; *bytes is its size. */
 static size_t take_run(const struct process_address *places, size_t nr, size_t size, size_t max,
 		       size_t *bytes)
 {
@@ -35,7 +35,7 @@ static size_t take_run(const struct process_address *places, size_t nr, size_t s
 	return i;
 }
 
-/* A run that holds one that is gone is read one by one. */
+/* Passes the structs of a run; if it could not be read as a whole, reads each by itself. */
 static void take_run_of(struct process_reader *r, const struct process_address *places, size_t nr,
 			const struct mem_range *run, process_struct_fn *take, void *arg)
 {

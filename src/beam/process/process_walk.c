@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What hangs on processes: names, links, monitors, messages, dictionaries.  All processes of a
- * block are walked together: each step is one place to read, all steps of a level are read in
- * batches, and what they lead to is the next level.
+ * Reads data that processes point to: names, links, monitors, messages, dictionaries.  All
+ * processes of a block are walked together: each step reads one address, all steps of a level are
+ * read in batches, and the pointers found there are the steps of the next level.
  *
- * Trees and lists change while they are walked.  A node is taken only if it points back to where
- * the walk came from, so nothing is walked twice and no cycle holds it; what does not makes its
- * process PROCESS_BAD, which is read again.
+ * Trees and lists change while they are walked.  A node is accepted only if it points back to the
+ * one before it, so that no node is visited twice and cycles end; otherwise its process becomes
+ * PROCESS_BAD, and is read again.
  */
 #include "abi/vm.h"
 #include "beam/process/process_internal.h"
@@ -18,13 +18,13 @@
 #include "beam/process/process_walk.h"
 #include "beam/term/atoms.h"
 
-/* Of all processes of a block together: so much hangs on a block of a million links each. */
+/* Limit of levels, enough for a block of processes with a million links each. */
 #define LEVELS_MAX (1u << 22)
 #define CHAIN_MAX  64 /* keys of one slot of a dictionary */
 
 /* ProcDict, erl_process_dict.h: u32 sizeMask, usedSlots, arraySize, splitPosition; Uint
- * numElements; Eterm data[]; at first there are 8 of those, or as many as +hpds says (a power
- * of 2).  So many are read at once: there may be fewer. */
+ * numElements; Eterm data[]; initially 8 elements, or as +hpds says (a power of 2).  So many are
+ * read with the head; a dictionary may be shorter. */
 #define DICTIONARY_DATA	   24u
 #define DICTIONARY_INITIAL 8u
 
@@ -48,7 +48,7 @@ static void take_value(struct walk *w, const struct step *s, uint64_t key, uint6
 		walk_push(w, STEP_CALL, s->process, value & ~7ull, 0, 0);
 }
 
-/* The arity is a small integer there (proc_lib.erl). */
+/* $initial_call: the arity is a small integer (proc_lib.erl). */
 static void take_call(struct walk *w, const struct step *s, const uint8_t *tuple)
 {
 	struct process_facts *p = &w->b->facts[s->process];
@@ -64,7 +64,7 @@ static void take_call(struct walk *w, const struct step *s, const uint8_t *tuple
 	p->proc_lib_call[2] = arity >> 4;
 }
 
-/* nil, a {Key, Value}, or a list of those */
+/* Follows a slot: nil, a {Key, Value}, or a list of {Key, Value}. */
 static void push_chain(struct walk *w, const struct step *s, uint64_t term, uint64_t key,
 		       unsigned int depth)
 {
@@ -78,7 +78,7 @@ static void push_chain(struct walk *w, const struct step *s, uint64_t term, uint
 		walk_bad(w, s);
 }
 
-/* As pd_hash_get() finds it: an atom hashes to its index. */
+/* Finds the slot of a key like pd_hash_get(): an atom's hash is its index. */
 static void look_up(struct walk *w, const struct step *s, const uint8_t *dictionary, uint64_t key)
 {
 	uint32_t mask = bytes_u32(dictionary, 0), used = bytes_u32(dictionary, 4), i;
@@ -136,7 +136,7 @@ static void take_cell(struct walk *w, const struct step *s, const uint8_t *cell)
 
 /* ---- the steps ---------------------------------------------------------------------------- */
 
-/* Bytes of a step; *before are those that stand before its address. */
+/* Size of a step; *before: how many of these bytes are before its address. */
 static size_t step_size(const struct walk *w, const struct step *s, size_t *before)
 {
 	const struct beam_layout *l = w->r->l;
@@ -199,7 +199,8 @@ static void take_fragment(struct walk *w, const struct step *s, const uint8_t *f
 		walk_push(w, STEP_FRAGMENT, s->process, next, 0, s->depth + 1u);
 }
 
-/* A message that was received on the way is freed: its bytes were anything.  More may have come. */
+/* Are the queues unchanged but for new messages?  Else a message may have been received and freed
+ * during the walk, and other data was read. */
 static bool queues_still(const struct process_facts *p, const struct process_pending *q,
 			 const struct beam_layout *l, const uint8_t *bytes)
 {
@@ -212,7 +213,7 @@ static bool queues_still(const struct process_facts *p, const struct process_pen
 	       q->nr_messages <= (uint64_t)(p->message_queue_len + more);
 }
 
-/* A collection moves what the dictionary refers to. */
+/* Has there been no GC, which moves the terms of the dictionary? */
 static bool heap_still(const struct process_facts *p, const struct beam_layout *l,
 		       const uint8_t *bytes)
 {
@@ -290,7 +291,7 @@ static void take_step(struct walk *w, const struct step *s, const uint8_t *bytes
 	}
 }
 
-/* What could not be read with what stands around it may stand at the edge of a mapping. */
+/* Retries a failed read without the bytes around, which may be beyond the end of a mapping. */
 static bool read_alone(struct walk *w, const struct step *s, uint8_t *bytes, size_t before,
 		       size_t size)
 {
@@ -308,7 +309,7 @@ static bool read_alone(struct walk *w, const struct step *s, uint8_t *bytes, siz
 			PROCESS_MONITOR_DATA(m)) == 0;
 }
 
-/* The same for what may be shorter than what is read of it. */
+/* Retries a failed read of data that can be shorter than the bytes that are read. */
 static bool read_rest(struct walk *w, const struct step *s, uint8_t *bytes, size_t before,
 		      size_t size)
 {
@@ -322,7 +323,7 @@ static bool read_rest(struct walk *w, const struct step *s, uint8_t *bytes, size
 	return read_alone(w, s, bytes, before, size);
 }
 
-/* What is known to be in vain. */
+/* True if the result of the step will not be used. */
 static bool is_over(const struct walk *w, const struct step *s)
 {
 	const struct process_pending *q = &w->b->pending[s->process];
@@ -334,7 +335,7 @@ static void run_batch(struct walk *w, const struct step *steps, size_t nr)
 {
 	struct process_reader *r = w->r;
 	size_t befores[PROCESS_BATCH];
-	/* Steps are of one size each, but for that one, which has a run of its own. */
+	/* Steps of a batch have one size; larger ones (STEP_STILL) have batches of their own. */
 	size_t stride = steps[0].kind == STEP_STILL ? (size_t)r->l->process_size : WALK_STEP_MAX;
 
 	for (size_t i = 0; i < nr; i++) {
@@ -376,14 +377,14 @@ static void run(struct walk *w)
 	w->next.len = 0;
 }
 
-/* What is asked for of one process: the first level. */
+/* Adds the steps of the first level for one process. */
 static void begin(struct walk *w, uint32_t i)
 {
 	const struct process_facts *p = &w->b->facts[i];
 	struct process_pending *q = &w->b->pending[i];
 	unsigned int what = w->r->what;
 
-	/* Up to the last moment of an exit its parts are taken down one by one. */
+	/* An exiting process frees its parts one by one. */
 	if (p->state & PSFLG_EXITING)
 		return;
 	if (q->reg)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The steps of process_walk.c, and those of them that stand in process_relations.c. */
+/* Steps of process_walk.c, and the functions for them in process_relations.c. */
 #ifndef EBEAM_BEAM_PROCESS_WALK_H
 #define EBEAM_BEAM_PROCESS_WALK_H
 
 #include "beam/process/process_internal.h"
 
-/* Bytes of one step. */
+/* Limit of the bytes of one step. */
 #define WALK_STEP_MAX 256u
 
 /* ErtsMonitorData {origin, target, Eterm ref, u32 refc}; m is the size of a monitor. */
@@ -19,21 +19,21 @@ enum step_kind {
 	STEP_DICTIONARY,
 	STEP_SLOT,
 	STEP_PAIR, /* a {Key, Value} */
-	STEP_CELL, /* a cons of those */
+	STEP_CELL, /* a cons of a list of {Key, Value} */
 	STEP_CALL, /* a {Module, Function, Arity} */
 	STEP_PSD,
 	STEP_SAVED_CALLS,
 	STEP_MESSAGE,
 	STEP_FRAGMENT,
-	STEP_STILL, /* the process again: are the messages that were walked still its own? */
+	STEP_STILL, /* the process once more: have its messages changed during the walk? */
 };
 
 struct step {
 	raddr addr;
-	raddr from; /* what must point here; of a slot or pair: the key */
+	raddr from; /* node that this one must point back to; of a slot or pair: the key */
 	uint32_t process;
 	uint16_t kind;
-	uint16_t depth; /* of a chain */
+	uint16_t depth; /* position in a chain */
 };
 
 struct walk {
@@ -55,7 +55,7 @@ static inline bool walk_is_of_queue(const struct step *s)
 	return s->kind == STEP_MESSAGE || s->kind == STEP_FRAGMENT || s->kind == STEP_STILL;
 }
 
-/* A queue that does not stand still keeps nothing else from being read. */
+/* An inconsistent queue does not end the reading of other data; anything else does. */
 static inline void walk_bad(struct walk *w, const struct step *s)
 {
 	if (walk_is_of_queue(s))
@@ -64,9 +64,9 @@ static inline void walk_bad(struct walk *w, const struct step *s)
 		w->b->pending[s->process].found = PROCESS_BAD;
 }
 
-/* `node` holds a link and the word behind it. */
+/* `node` has a link and the word behind it. */
 void walk_take_link(struct walk *w, const struct step *s, const uint8_t *node);
-/* `around` holds the monitor with what stands one monitor before it and the rest behind it. */
+/* `around` has a monitor, as many bytes before it, and the rest of its data behind it. */
 void walk_take_monitor(struct walk *w, const struct step *s, const uint8_t *around);
 
 #endif

@@ -13,11 +13,11 @@
 #define M_TERM 0
 #define M_FROM 2
 
-/* data.attached of a message whose fragment is part of it (erl_message.h, OTP 25 to 29). */
+/* data.attached of a message that includes its fragment (erl_message.h, OTP 25 to 29). */
 #define COMBINED_FRAGMENT 1
 
-/* A signal's tag stands where a message has its term: a header of a kind that no term is, its
- * operation in the first 8 bits of the arity (ERTS_PROC_SIG_MAKE_TAG). */
+/* A signal has its tag where a message has its term: a header with a subtag that no term has, and
+ * the operation in the first 8 bits of the arity (ERTS_PROC_SIG_MAKE_TAG). */
 #define TAG_IS_SIGNAL(t) (((t)&3) == 0 && (t) != 0)
 #define TAG_OP(t)	 (((t) >> 6) & 0xff)
 /* ERTS_SIG_Q_OP_ALIAS_MSG of OTP 25 to 27, ERTS_SIG_Q_OP_ALTACT_MSG of 28 and 29; its sender is a
@@ -38,7 +38,7 @@ struct walk {
 	int (*visit)(void *arg, const struct signal_message *m);
 	void *arg;
 	struct signal_counts *counts;
-	struct queue_heads heads; /* as the walk began */
+	struct queue_heads heads; /* heads of the queues at the start of the walk */
 	bool passed_middle, passed_outer;
 	bool stop;
 };
@@ -63,7 +63,7 @@ static int read_heads(struct beam_node *n, raddr process, struct queue_heads *h)
 	return 0;
 }
 
-/* Words of a chain of fragments; `bytes` is the first one. */
+/* Sum of the words in a chain of fragments; `bytes` is the first fragment. */
 static uint64_t fragment_words(struct walk *w, const uint8_t *bytes)
 {
 	const struct beam_layout *l = &w->n->layout;
@@ -96,7 +96,7 @@ static void read_fragment(struct walk *w, const uint8_t *bytes, struct signal_me
 	}
 }
 
-/* The message in a signal that was sent to an alias. */
+/* Reads the message in a signal that was sent to an alias. */
 static void read_alias_message(struct walk *w, struct signal_message *m)
 {
 	uint64_t tuple[3];
@@ -133,8 +133,7 @@ static void take(struct walk *w, raddr addr, const uint8_t *bytes, enum signal_q
 	w->stop |= w->visit(w->arg, &m) != 0;
 }
 
-/* One queue.  A list that bites its tail is found as Brent's algorithm does: compare with the
- * message at the last power of two. */
+/* Walks one queue.  Brent's cycle detection: compares with the message at the last power of two. */
 static void walk_queue(struct walk *w, raddr first, enum signal_queue queue)
 {
 	const struct beam_layout *l = &w->n->layout;
@@ -144,14 +143,15 @@ static void walk_queue(struct walk *w, raddr first, enum signal_queue queue)
 	raddr mark = 0;
 
 	for (raddr at = first; at && !w->stop; steps++) {
-		/* The process has moved that queue to the end of this one meanwhile. */
+		/* The process has appended that queue to this one meanwhile. */
 		w->passed_middle |= at == w->heads.middle;
 		w->passed_outer |= at == w->heads.outer;
 		if (w->counts->messages + w->counts->others >= SIGNALS_MAX) {
 			w->counts->cut = true;
 			return;
 		}
-		/* Messages on the heap and other signals are shorter: the end may not be there. */
+		/* Other signals, and messages on the heap, are shorter: read to the end of the
+		 * mapping. */
 		if (at == mark || at % 8 != 0 ||
 		    mem_read_edge(w->mem, at, bytes, size, (size_t)l->message_m + 8) != 0) {
 			w->counts->unreadable++;
@@ -187,7 +187,7 @@ int signals_walk(struct beam_node *n, struct mem *mem, raddr process,
 	if (!w.passed_outer)
 		walk_queue(&w, before->outer, SIGNAL_QUEUE_OUTER);
 	counts->buffers = before->buffers != 0;
-	/* Appending moves no head; consuming moves the inner one, fetching the others. */
+	/* Appending changes no head; receiving changes the inner head, fetching the other two. */
 	rc = read_heads(n, process, &after);
 	counts->moved = rc != 0 || before->inner != after.inner || before->middle != after.middle ||
 			(before->outer && before->outer != after.outer);

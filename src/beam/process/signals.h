@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The messages of a process, in the order in which process_info(P, messages) would have them: the
- * inner queue, then the middle one, then what senders have put into the outer one.
+ * The messages of a process in the order of process_info(P, messages): the inner queue, then the
+ * middle one, then the outer one, to which senders append.
  *
  * erl_proc_sig_queue.h, erl_message.h, OTP 25 to 29.
  */
@@ -13,17 +13,17 @@
 
 #include "beam/node/node.h"
 
-/* Beyond this a queue is cut: messages of one process. */
+/* Messages of one process; longer queues are truncated. */
 #define SIGNALS_MAX 50000000u
 
 enum signal_queue { SIGNAL_QUEUE_INNER, SIGNAL_QUEUE_MIDDLE, SIGNAL_QUEUE_OUTER };
 
 struct signal_message {
 	raddr addr;	/* ErtsMessage */
-	uint64_t term;	/* 0: of another node, not decoded yet */
-	uint64_t from;	/* pid, or what else sent it; 0 = not kept */
-	raddr fragment; /* the heap fragment that holds it; 0: it lies on the process's heap */
-	uint64_t words; /* in use of its fragments: what process_info(P, memory) counts */
+	uint64_t term;	/* 0: from another node, not decoded yet */
+	uint64_t from;	/* pid or other sender; 0 = not stored */
+	raddr fragment; /* heap fragment of the message; 0: it is on the process's heap */
+	uint64_t words; /* words in use of its fragments, as in process_info(P, memory) */
 	enum signal_queue queue;
 	bool alias; /* was sent to an alias or with priority, and is not accepted yet */
 };
@@ -33,16 +33,16 @@ struct signal_counts {
 	uint64_t alias;	     /* of those: sent to an alias or with priority, not accepted yet */
 	uint64_t undecoded;  /* of those: of another node, not decoded yet */
 	uint64_t others;     /* signals that are no messages, not handled yet */
-	uint64_t unreadable; /* ends of queues that could not be read on */
-	bool cut;	     /* SIGNALS_MAX */
-	bool moved;   /* the queues were changed meanwhile: messages may be missing, or twice */
-	bool buffers; /* parallel input buffers are in use; what is in them was not read */
+	uint64_t unreadable; /* queues whose end was not reached */
+	bool cut;	     /* SIGNALS_MAX was reached */
+	bool moved;	     /* the queues changed meanwhile: messages may be missing, or twice */
+	bool buffers;	     /* parallel input buffers are in use; they were not read */
 };
 
 /*
- * Walks the queues of the process at `process` through `mem`, which may be a cached one; its heads
- * are always read from n->mem.  A visit that returns non-zero ends the walk.  0, or negative errno
- * if the process cannot be read; what goes wrong behind that is counted.
+ * Walks the queues of the process at `process` through `mem`, which may be a cached one; the
+ * queues' heads are always read from n->mem.  A non-zero result of visit ends the walk.  0, or
+ * negative errno if the process cannot be read; later failures are only counted.
  */
 int signals_walk(struct beam_node *n, struct mem *mem, raddr process,
 		 int (*visit)(void *arg, const struct signal_message *m), void *arg,

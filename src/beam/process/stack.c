@@ -15,8 +15,8 @@
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* Words that follow these return addresses: BEAM_RETURN_*_FRAME_SZ of erl_vm.h; the functions are
- * those of beam_jit_main.cpp.  return_time_trace became call_trace_return in OTP 26. */
+/* Words behind return addresses of tracing: BEAM_RETURN_*_FRAME_SZ of erl_vm.h; functions of
+ * beam_jit_main.cpp.  return_time_trace is call_trace_return since OTP 26. */
 static const struct trace_frame {
 	const char *name;
 	uint32_t words, words_27;
@@ -54,7 +54,7 @@ static void add_trace_frame(struct stack_code *c, int otp, const struct jit_func
 	}
 }
 
-/* The code that stands beside normal_exit. */
+/* Finds these functions in the module that has normal_exit. */
 static void find_trace_frames(struct stack_code *c, int otp)
 {
 	struct address_range r;
@@ -104,7 +104,7 @@ void stack_code_close(struct stack_code *c)
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-/* Words that tracing put behind this return address; -1 = it is none of tracing. */
+/* Words of tracing behind this return address; -1 = it is not of tracing. */
 static int64_t trace_words(const struct stack_code *c, raddr ra)
 {
 	for (unsigned int i = 0; i < c->nr_trace; i++) {
@@ -132,7 +132,7 @@ static void split(const struct stack_code *c, struct process_stack *s)
 			continue;
 		}
 		ra = s->words.data[at + cp_size - 1];
-		/* What a running process left behind may be anything. */
+		/* The stack of a running process can have any words. */
 		if (s->stale && jit_serial(c->jit, ra - 1) == 0) {
 			at++;
 			continue;
@@ -162,7 +162,7 @@ static void split(const struct stack_code *c, struct process_stack *s)
 #define BATCH	  512  /* processes read at once */
 #define MAX_BATCH 4096 /* words of a stack that is read in a batch */
 
-/* What must not change while a stack is read. */
+/* Fields that must not change while a stack is read. */
 struct head {
 	uint64_t epid, htop, stop, heap, hend, i, current, reds;
 	uint32_t state;
@@ -181,8 +181,8 @@ static void parse_head(const struct beam_layout *l, const uint8_t *bytes, struct
 	memcpy(&h->state, bytes + l->process_state, sizeof(h->state));
 }
 
-/* It did not run between the two, nor was anything moved.  (`current` is no part of it: the node
- * sets it as an answer to process_info.) */
+/* True if the process did not run between the two, and nothing was moved.  `current` is not
+ * compared: the node sets it to answer process_info. */
 static bool same(const struct head *a, const struct head *b)
 {
 	uint32_t watched = PSFLGS_ON_SCHEDULER | PSFLG_GC | PSFLG_EXITING;
@@ -198,7 +198,7 @@ bool process_stack_is_stale(uint32_t state)
 	       0;
 }
 
-/* 0; -ESRCH another process, or none; -EAGAIN what cannot be a stack. */
+/* 0; -ESRCH: another process, or none; -EAGAIN: the fields are not consistent. */
 static int check_head(const struct head *h, uint64_t epid)
 {
 	if (h->epid != epid || (h->state & PSFLG_FREE))
@@ -215,9 +215,9 @@ static uint64_t stack_words(const struct head *h)
 }
 
 /*
- * Without native stack a frame has room for the address that a call out of it returns to, which is
- * nil as long as there is none (emit_allocate_heap() and emit_return(), jit/x86): without that word
- * the stack is as it would be with native stack.
+ * Without native stack a frame has a word for the return address of a call, nil if there is none
+ * (emit_allocate_heap() and emit_return(), jit/x86).  Without that word the stack has the form of
+ * one with native stack.
  */
 static void drop_unused_cp(struct process_stack *s)
 {
@@ -228,7 +228,7 @@ static void drop_unused_cp(struct process_stack *s)
 	memmove(s->words.data, s->words.data + 1, 8 * s->words.len);
 }
 
-/* Takes over what was read under this head: words are there already. */
+/* Completes a stack from its head; its words were read before. */
 static void finish(const struct stack_code *c, const struct head *h, struct process_stack *out)
 {
 	out->stop = h->stop;
@@ -242,7 +242,7 @@ static void finish(const struct stack_code *c, const struct head *h, struct proc
 	split(c, out);
 }
 
-/* Bytes of struct process that hold everything that a head needs. */
+/* Bytes from the start of struct process that include all fields of a head. */
 static size_t head_size(const struct beam_layout *l)
 {
 	int32_t last = MAX(MAX(l->process_state, l->process_current), l->process_reds);
@@ -277,7 +277,7 @@ static int read_once(struct beam_node *n, const struct stack_code *c, const stru
 	parse_head(&n->layout, bytes, &after);
 	if (after.epid != p->epid)
 		return -ESRCH;
-	/* A running process need not hold still; one that collects does not for long. */
+	/* The stack of a running process may change; a GC soon ends: try again. */
 	if (before.state & PSFLG_GC && !last)
 		return -EAGAIN;
 	if (!same(&before, &after) && !(last && process_stack_is_stale(before.state & after.state)))
@@ -306,12 +306,12 @@ void process_stack_free(struct process_stack *s)
 
 struct batch {
 	struct mem_range heads[BATCH], stacks[BATCH];
-	uint8_t *bytes;	 /* of the heads */
-	uint64_t *words; /* of the stacks */
+	uint8_t *bytes;	 /* heads */
+	uint64_t *words; /* words of the stacks */
 	size_t cap;
 };
 
-/* Words of the stack that a batch reads; 0 = it is read by itself. */
+/* Words of the stack that a batch reads; 0 = the stack is read by itself. */
 static size_t batch_words(const struct process_facts *p)
 {
 	uint64_t words = p->stop <= p->hend ? (p->hend - p->stop) / 8 : 0;
@@ -319,8 +319,8 @@ static size_t batch_words(const struct process_facts *p)
 	return words <= MAX_BATCH ? (size_t)words : 0;
 }
 
-/* The stacks as the facts have them, and then the heads: if those are as the facts are, nothing
- * moved. */
+/* Reads stacks as the facts describe them, and then the heads: if those are equal to the facts,
+ * nothing was moved. */
 static void read_batch(struct beam_node *n, struct batch *b, const struct process_facts *p,
 		       size_t nr, size_t size)
 {
@@ -346,7 +346,7 @@ static void read_batch(struct beam_node *n, struct batch *b, const struct proces
 	mem_readv(n->mem, b->heads, nr);
 }
 
-/* Was the stack of this process read whole, and did it not run since its facts were read? */
+/* True if the whole stack was read, and the process did not run since its facts were read. */
 static bool batch_take(const struct beam_node *n, const struct batch *b, size_t i,
 		       const struct process_facts *p, struct process_stack *out, struct head *h)
 {
@@ -397,12 +397,12 @@ void process_stacks_each(struct beam_node *n, const struct stack_code *c,
 	free(b);
 }
 
-/* ---- what the node says of it --------------------------------------------------------------- */
+/* ---- locations ------------------------------------------------------------------------------ */
 
 static bool locate(const struct stack_code *c, raddr addr, struct stack_location *out)
 {
 	memset(out, 0, sizeof(*out));
-	/* erts_lookup_function_info() knows modules only, not what the VM made for itself. */
+	/* erts_lookup_function_info() finds modules only, not code that the VM generates. */
 	out->known = addr && jit_find(c->jit, addr, &out->function) && !out->function.fragment &&
 		     !is_vm_code(&out->function);
 	return out->known;
