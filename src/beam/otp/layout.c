@@ -19,7 +19,7 @@
 const struct layout_table *const layout_tables[] = {LAYOUT_TABLES(TABLE) NULL};
 #undef TABLE
 
-/* A row for every member, in the order of the struct: no value is 0 because its row is missing. */
+/* One row per member, in order of the struct: a missing row is found at compile time. */
 #define ROW(member, ...) int32_t member;
 struct rows {
 	LAYOUT_VALUES(ROW)
@@ -54,7 +54,7 @@ const struct layout_table *layout_table_find(int otp, bool vm_probes)
 	return NULL;
 }
 
-/* No two tables are equally far. */
+/* Distance of a table from a release and variant; no two tables have the same. */
 static int distance(const struct layout_table *t, int otp, bool vm_probes)
 {
 	return 4 * abs(t->otp - otp) + 2 * (t->otp < otp) + (t->vm_probes != vm_probes);

@@ -21,21 +21,20 @@ struct layout_table {
 
 extern const struct layout_table *const layout_tables[]; /* ends with NULL */
 
-/* NULL if there is no such table. */
+/* The table of a release and variant; NULL if there is none. */
 const struct layout_table *layout_table_find(int otp, bool vm_probes);
-/* The `i`th nearest table, from 0, NULL behind the last: of its own release, then of those that are
- * fewer releases away, of two equally near ones the newer, each in this variant of build before the
- * other. */
+/* The `i`th nearest table, from 0; NULL past the last: first those of the same release, then by
+ * distance in releases, the newer one of two equally near; in each release this variant first. */
 const struct layout_table *layout_table_near(int otp, bool vm_probes, unsigned int i);
 /* True if a table of the release is known. */
 bool layout_knows(int otp);
-/* As in the same build without native stack, which has no frame pointers (erl_process.h, OTP 25 to
- * 29). */
+/* Changes the layout to that of the same build without native stack, which has no frame pointers
+ * (erl_process.h, OTP 25 to 29). */
 void layout_drop_frame_pointer(struct beam_layout *l);
-/* As in the interpreter of the same release, as far as members that it lacks go: what follows them
- * stands elsewhere there (struct ErtsSchedulerRegisters, beam_code.h, OTP 24 to 29). */
+/* Changes the layout to that of the interpreter of the same release, for fields that move because
+ * it lacks those before them (struct ErtsSchedulerRegisters, beam_code.h, OTP 24 to 29). */
 void layout_drop_jit(struct beam_layout *l);
-/* For tests: from now on its tables are not known to the functions above.  One must stay. */
+/* For tests: hides the tables of a release from the functions above.  One table must be left. */
 void layout_forget(int otp);
 
 /* Description of the members of struct beam_layout, in order; for layoutgen and doctor. */
@@ -48,7 +47,7 @@ struct layout_member {
 extern const struct layout_member layout_members[];
 extern const unsigned int nr_layout_members;
 
-/* As strchr(): what a const layout holds is not to be written. */
+/* Address of a member's value; like strchr() it drops const, which *l may still be. */
 static inline int32_t *layout_at(const struct beam_layout *l, const struct layout_member *m)
 {
 	return (int32_t *)((char *)l + m->offset);
