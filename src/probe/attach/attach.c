@@ -18,21 +18,23 @@
 #include "probe/attach/cookies.h"
 #include "probe/attach/page_cache.h"
 
-/* Threads that close links at a time; what is beyond is closed on the spot. */
+/* Threads that close links at the same time; beyond that many the caller closes them itself. */
 #define MAX_CLOSERS 256u
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 static bool belong_together(const struct source_point *a, const struct source_point *b)
 {
-	/* Who compares how many came and went needs the same samples of both. */
+	/* spawn and exit are compared with each other (how many processes began and ended), so both
+	 * must be watched in the same sampling windows. */
 	const uint64_t lives = 1ull << EVENT_PROCESS_SPAWN | 1ull << EVENT_PROCESS_EXIT;
 
 	return (a->kinds & b->kinds) || ((a->kinds & lives) && (b->kinds & lives)) ||
 	       strcmp(a->program, b->program) == 0;
 }
 
-/* Each point gets the number of the first point that it is tied to, however indirectly. */
+/* Each point gets the number of the first point that it belongs together with, directly or by way
+ * of others. */
 static void tie_points(struct attach *a)
 {
 	const struct source_point **points = a->points.data;
@@ -104,8 +106,9 @@ static void make_groups(struct attach *a)
 
 			number = (unsigned int)a->groups.len;
 			vec_push(&a->groups, fresh);
-			/* From here on the points tied to this one have its number, beyond all
-			 * numbers of points. */
+			/* From here on the points tied to this one have the number of its group,
+			 * plus SOURCE_MAX_POINTS so that it cannot be taken for the number of a
+			 * point. */
 			for (unsigned int k = i; k < a->points.len; k++) {
 				if (a->group_of[k] == i)
 					a->group_of[k] = SOURCE_MAX_POINTS + number;
@@ -274,7 +277,7 @@ enum attach_way attach_way(void)
 	return multi_available() ? ATTACH_MULTI : ATTACH_PERF;
 }
 
-/* All of a bundle by one link. */
+/* Attaches all points of a bundle by one uprobe_multi link. */
 static int bundle_multi(struct attach *a, struct bundle *b)
 {
 	uint64_t offsets[SOURCE_MAX_POINTS], counters[SOURCE_MAX_POINTS],
@@ -305,7 +308,7 @@ static int bundle_multi(struct attach *a, struct bundle *b)
 	return rc;
 }
 
-/* Each point by a perf event. */
+/* Attaches each point of a bundle by a perf event of its own. */
 static int bundle_perf(struct attach *a, struct bundle *b)
 {
 	for (size_t i = 0; i < b->points.len; i++) {
@@ -454,7 +457,7 @@ static void *closer_main(void *arg)
 	return NULL;
 }
 
-/* Takes over the closer. */
+/* The closer is freed by the thread that closes its links. */
 static void hand_over(struct closer *c)
 {
 	struct attach *a = c->a;
@@ -472,7 +475,8 @@ static void hand_over(struct closer *c)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* Links of their own wait side by side; perf events would only wait for each other. */
+/* Each uprobe_multi link gets a thread of its own, as their removals wait in parallel; perf events
+ * share one, as the kernel removes them one after the other. */
 static void close_links(struct attach *a, struct group *g)
 {
 	struct closer *c = NULL;

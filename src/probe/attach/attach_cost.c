@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What probes did and what that cost; see attach.h. */
+/* How often probes were hit, and what that cost; see attach.h. */
 #include "probe/attach/attach_internal.h"
 
 #include <bpf/bpf.h>
@@ -22,8 +22,8 @@ unsigned int attach_trap_ns(const struct attach *a, unsigned int point,
 	return a->shares_trap[point] ? ns - MIN(ns, call) : ns;
 }
 
-/* Of one hit of a program: the dearest of its points in all files, as it is not known which was
- * hit. */
+/* Cost of the trap of one hit of a program, ns: the most expensive of its points in all files, as
+ * it is not known which of them was hit. */
 static unsigned int program_trap_ns(const struct attach *a, const struct group *g,
 				    const struct bpf_program *program,
 				    const struct calibration *cost)
@@ -39,7 +39,7 @@ static unsigned int program_trap_ns(const struct attach *a, const struct group *
 	return most;
 }
 
-/* A program in several files is counted once. */
+/* True if an earlier bundle has the same program: one in several files is counted once. */
 static bool counted_before(const struct group *g, size_t bundle)
 {
 	for (size_t i = 0; i < bundle; i++) {
@@ -49,7 +49,7 @@ static bool counted_before(const struct group *g, size_t bundle)
 	return false;
 }
 
-/* Of one point, on all CPUs. */
+/* Hits and run time of one point, summed over all CPUs. */
 static struct event_work own_work(const struct attach *a, unsigned int point)
 {
 	struct event_work *work = xcalloc((size_t)MAX(a->nr_cpus, 1), sizeof(*work)), sum = {0};
@@ -64,7 +64,8 @@ static struct event_work own_work(const struct attach *a, unsigned int point)
 	return sum;
 }
 
-/* The kernel measures as long as there is a program whose time is not known and matters. */
+/* Enables run time statistics of the kernel while there is a program that is hit often and whose
+ * run time is not known yet. */
 static void measure_if_wanted(struct attach *a)
 {
 	bool wanted = false;
@@ -104,7 +105,7 @@ static void hits_of_own(struct attach *a, struct group *g, const struct calibrat
 		    bpf_obj_get_info_by_fd(bpf_program__fd(b->program), &info, &size) == 0)
 			run_time_take(&b->run_time, info.run_cnt, info.run_time_ns);
 		run_time_wanted(&b->run_time, hits);
-		/* What was guessed before it was known stays. */
+		/* Runs that were counted with the guess keep it when the run time is known. */
 		b->run_ns += (double)(hits - b->hits) * run_time_ns(&b->run_time);
 		b->hits = hits;
 		out->run_ns += (uint64_t)b->run_ns;

@@ -10,47 +10,47 @@
 #include "probe/attach/run_times.h"
 #include "probe/kernel/uprobe.h"
 
-/* Points of one program in one file. */
+/* The points of one program, in one file, at entries or at returns. */
 struct bundle {
 	const char *program_name, *path;
 	struct bpf_program *program;
 	bool at_return;
-	struct run_time run_time; /* of programs that count their hits */
-	uint64_t hits;		  /* of them, so far, and what they took */
+	struct run_time run_time; /* of one run, for programs that count their hits */
+	uint64_t hits;		  /* of those programs: so far, and their run time */
 	double run_ns;
 	VEC(unsigned int) points;
-	VEC(struct uprobe) uprobes; /* empty: off */
+	VEC(struct uprobe) uprobes; /* empty while off */
 };
 
 struct group {
 	uint64_t kinds;
-	uint64_t gives; /* those and others that its programs could give */
+	uint64_t gives; /* kinds that its programs can give, asked for or not */
 	bool on;
 	VEC(struct bundle) bundles;
 };
 
 struct attach {
-	VEC(const struct source_point *) points; /* of the plan, and calls */
+	VEC(const struct source_point *) points; /* of the plan, and of attach_add() */
 	int os_pid;
-	const char *exe; /* borrowed, as are: */
-	struct mem *mem; /* NULL = nothing is proven */
+	const char *exe; /* borrowed, as are mem and elf */
+	struct mem *mem; /* NULL = attached probes are not checked */
 	const struct elf_file *elf;
 	uint64_t bias;
 	bool proven;
 	enum attach_way way;
 	unsigned int group_of[SOURCE_MAX_POINTS];
-	bool shares_trap[SOURCE_MAX_POINTS]; /* a return whose entry is probed anyhow */
+	bool shares_trap[SOURCE_MAX_POINTS]; /* returns whose entry is probed at the same site */
 	VEC(struct group) groups;
 	struct event_switches *switches;
-	int stats_fd;	/* while open, the kernel counts runs and their time; -1 = it does not */
+	int stats_fd;	/* open while the kernel counts runs of programs and their time; else -1 */
 	int work_fd;	/* event_work; -1 = programs do not count their hits */
-	bool own_times; /* they measure what they take, too */
+	bool own_times; /* programs measure their run times, too */
 	int cookies_fd; /* event_cookies; -1 = the kernel keeps cookies */
 	int nr_cpus;
 	pthread_mutex_t lock;
 	pthread_cond_t closed;
-	unsigned int closing; /* threads */
-	uint64_t switch_ns;   /* atomic */
+	unsigned int closing; /* threads that close links */
+	uint64_t switch_ns;   /* CPU time of attaching and detaching; atomic */
 };
 
 #endif

@@ -9,8 +9,8 @@
 #include "abi/config.h"
 #include "target/proc.h"
 
-/* By inode alone: on overlay file systems the device in /proc/PID/maps is another one than stat()
- * says.  An address too many does no harm, as nothing is hit there. */
+/* Compares inodes alone: on overlay file systems /proc/PID/maps has another device than stat(). An
+ * entry for an address of another file does no harm, as no probe is hit there. */
 static bool maps_offset(const struct proc_map *m, uint64_t inode, uint64_t offset)
 {
 	return m->inode == inode && m->x && offset >= m->offset &&

@@ -9,12 +9,12 @@
 
 #include "base/compiler.h"
 
-#define MAX_INSTRUCTION 16 /* MAX_UINSN_BYTES of the kernel: it may reach into the next page */
+#define MAX_INSTRUCTION 16 /* MAX_UINSN_BYTES of the kernel; it may reach into the next page */
 
 void page_cache_read(const char *path, uint64_t offset)
 {
 	char instruction[MAX_INSTRUCTION];
-	/* What is there now may be something else: a file of the node's own file system. */
+	/* The node may have replaced the file of this path since, by a FIFO or a device. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	ssize_t ignored;
 	struct stat st;

@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 /*
- * Brings the instruction there into the page cache.  Otherwise the kernel reads the page itself as
- * it places a uprobe (install_breakpoint(), read_cache_page()), without the locks that file systems
- * expect then: some warn of that (ext4_check_map_extents_env(), 7871da20d484, Linux 6.16 and later,
- * with CONFIG_EXT4_DEBUG), and where kernel.panic_on_warn is set a warning is the end of the host.
- * What cannot be read is left to the kernel.
+ * Reads the instruction at this offset of a file into the page cache.  Otherwise the kernel reads
+ * the page itself when it places a uprobe (install_breakpoint(), read_cache_page()), without the
+ * locks that file systems expect: some warn of that (ext4_check_map_extents_env(), 7871da20d484,
+ * Linux 6.16 and later, with CONFIG_EXT4_DEBUG), and with kernel.panic_on_warn a warning halts the
+ * host.  Errors are ignored: then the kernel reads the page after all.
  */
 void page_cache_read(const char *path, uint64_t offset);
 

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What one run of a BPF program takes, learned in a short while in which the kernel measures it:
- * as long as it does, each run of any program takes longer by two readings of a clock, which is
- * more than a program that only counts takes itself.  Pure logic.
- */
+/* Run time of one run of a BPF program, learned in a short time in which the kernel measures it
+ * (BPF_ENABLE_STATS).  While it does, each run of any program takes two clock readings longer,
+ * which is more than a program that only counts takes itself.  Pure logic. */
 #ifndef EBEAM_PROBE_RUN_TIMES_H
 #define EBEAM_PROBE_RUN_TIMES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A program that ran so often without being measured is to be. */
+/* Programs are measured once they have run this often without. */
 #define RUN_TIME_WANTED 1000u
-/* Of so many stretches, each of so many runs, the least counts: in others it was preempted. */
+/* The run time is the least of the averages of so many stretches, each of so many runs: in others
+ * the program was preempted. */
 #define RUN_TIME_STRETCHES 4u
 #define RUN_TIME_RUNS	   64u
-/* Until then.  More than a program that counts takes on any host. */
+/* Assumed until the run time is known: more than a program that counts takes on any host. */
 #define RUN_TIME_GUESS_NS 1000.0
 
 struct run_time {
-	uint64_t runs, ns; /* as the kernel measured them, up to the last stretch */
+	uint64_t runs, ns; /* as the kernel had measured them at the end of the last stretch */
 	double least_ns;
 	unsigned int stretches;
 	bool wanted;
 };
 
-/* All runs and their time that the kernel measured so far. */
+/* runs, ns: all that the kernel has measured of this program so far. */
 void run_time_take(struct run_time *r, uint64_t runs, uint64_t ns);
-/* How often it ran so far, measured or not: true = it is to be measured. */
+/* hits: how often the program ran so far, measured or not.  True if it is to be measured. */
 bool run_time_wanted(struct run_time *r, uint64_t hits);
 bool run_time_known(const struct run_time *r);
-/* Of one run. */
+/* Of one run, ns. */
 double run_time_ns(const struct run_time *r);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * See breakpoints.h.  PERF_EVENT_IOC_REFRESH adds to the limit of an event, which the kernel counts
- * down at each hit (kernel/events/core.c, event_limit); at 0 it disables the event.
- */
+/* See breakpoints.h.  Each event has a limit of hits, which the kernel counts down at each hit
+ * (kernel/events/core.c, event_limit); at 0 it disables the event.  PERF_EVENT_IOC_REFRESH adds
+ * to that limit. */
 #include "probe/breakpoint/breakpoints_internal.h"
 
 #include <bpf/bpf.h>
@@ -23,32 +22,36 @@
 #include "probe/limit/budget.h"
 #include "target/proc.h"
 
-/* What a thread may spend before it has earned anything: a node that idles, too, calls functions
- * that somebody wants to see. */
+/* Hits that a thread has at the start, before its CPU time has earned any: calls on an idle node
+ * are to be seen, too. */
 #define FIRST_HITS 200
-/* To go on again costs the thread an interrupt: not for less. */
+/* An event that is off goes on again only for at least this many hits, as that costs the thread an
+ * interrupt. */
 #define LEAST_HITS 10
-/* Saved up to so much of what is earned in a second. */
+/* A thread saves at most the hits that it earns in this time. */
 #define SAVED_S 0.5
-/* A thread with less takes of what the node has as it idles (BUDGET_MIN_BUSY). */
+/* A thread with fewer than LEAST_HITS is given up to this many of the hits that the idle part of
+ * the node has earned (BUDGET_MIN_BUSY). */
 #define FEW_HITS 20
-/* One that has spent its hits rests for so long, unless it goes on by chance before: where ends
- * matter its windows are few, and have room for bursts. */
+/* A thread that has spent its hits stays off for at least this long, unless it goes on earlier by
+ * chance (go_on_by_chance()): so where returns are watched its windows are few, with hits for
+ * bursts. */
 #define REST_NS 250000000u
-/* To go on costs the thread an interrupt: about as much as that many hits. */
+/* Hits that one interrupt, by which an event goes on again, is charged as. */
 #define START_HITS 1
-/* For so long threads that could go on again wait for others, which then are lent hits. */
+/* With return sites, threads that could go on again wait at most this long for the others; those
+ * that still have no hits are then lent some. */
 #define TOGETHER_NS 500000000u
 #define LENT_HITS   LEAST_HITS
 
-/* The maximum of a thread's speed decays by this fraction with each sample of it. */
+/* Fraction by which the maximum of a thread's speed decays with each sample of it. */
 #define FORGOTTEN 0.01
-/* At its maximum speed a thread goes on at one sample in so many. */
+/* A thread at its maximum speed goes on at one sample in so many. */
 #define ONE_SAMPLE_IN 2
 
 #define LIST_NS 1000000000u /* between searches for new threads */
-/* A program that nobody has seen run takes so long; and of so many runs on what it did take is
- * known. */
+/* What a run of the program is taken to cost, ns, until it has run ENOUGH times; then it is
+ * measured. */
 #define PROGRAM_NS 1000u
 #define ENOUGH	   20u
 
@@ -77,7 +80,7 @@ static unsigned int affordable(const struct watched_thread *t)
 	return t->credit < 1 ? 0 : (unsigned int)t->credit;
 }
 
-/* An event that is not on yet. */
+/* Opens a disabled perf event for a thread, with the BPF program. */
 static int prepare(struct breakpoints *b, struct watched_thread *t, unsigned int i)
 {
 	struct perf_event_attr attr = breakpoints_attr(b->sites[i].addr);
@@ -97,7 +100,7 @@ static int prepare(struct breakpoints *b, struct watched_thread *t, unsigned int
 	return 0;
 }
 
-/* On, for so many hits. */
+/* Enables the event for so many hits. */
 static int start(struct breakpoints *b, struct watched_thread *t, unsigned int i, unsigned int hits,
 		 bool by_chance)
 {
@@ -128,7 +131,7 @@ static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, 
 	return rc;
 }
 
-/* Takes in what happened to one event: its hits are paid. */
+/* Reads the hits of one event and charges them to its thread. */
 static bool read_hits(struct breakpoints *b, struct watched_thread *t, unsigned int i)
 {
 	struct armed *a = &t->armed[i];
@@ -167,7 +170,8 @@ bool breakpoints_site_hit(const struct breakpoints *b, const struct watched_thre
 	return bpf_map_lookup_elem(b->config.site_hits, &key, hit) == 0 && hit->last_ns;
 }
 
-/* When a return site was last hit by a thread, or went on; since then it may be off. */
+/* From when on a return site may have been off for a thread: its last hit there, or the time at
+ * which the event was enabled, if that is later. */
 static uint64_t last_hit(struct breakpoints *b, const struct watched_thread *t, unsigned int i)
 {
 	struct call_site_hit hit;
@@ -177,7 +181,8 @@ static uint64_t last_hit(struct breakpoints *b, const struct watched_thread *t, 
 	return MAX(hit.last_ns, t->armed[i].since_ns);
 }
 
-/* The program cannot make room for it. */
+/* Adds the map entries of a site and thread (or deletes them), as the BPF program cannot add
+ * elements to this map. */
 static void expect_hits(struct breakpoints *b, const struct watched_thread *t, unsigned int i,
 			bool expected)
 {
@@ -195,9 +200,9 @@ static void expect_hits(struct breakpoints *b, const struct watched_thread *t, u
 		bpf_map_delete_elem(b->config.site_hits, &key);
 }
 
-/* What is off goes on again as an event of its own: from Linux 6.16 on an event that its limit has
- * stopped never counts again once it is enabled, but still takes the thread's time.  With 0 hits it
- * stays off. */
+/* Enables a breakpoint that is off, by a new perf event: from Linux 6.16 on an event that its limit
+ * has stopped does not count when it is enabled again, but still takes the thread's time.  With 0
+ * hits it stays off. */
 static void again(struct breakpoints *b, struct watched_thread *t, unsigned int i,
 		  unsigned int hits, bool by_chance)
 {
@@ -208,11 +213,11 @@ static void again(struct breakpoints *b, struct watched_thread *t, unsigned int 
 		b->state.tripped++;
 		from_ns = last_hit(b, t, i);
 		if (!a->off && a->fresh)
-			breakpoints_keep_gap(b, t, i); /* since the tick; its window is not seen */
+			breakpoints_keep_gap(b, t, i); /* the last window was not measured yet */
 		breakpoints_spent(b, t, i);
 		disarm(a);
 	}
-	/* What fails is tried again. */
+	/* What fails is tried again at the next tick. */
 	if ((a->fd >= 0 || prepare(b, t, i) == 0) && hits && start(b, t, i, hits, by_chance) != 0)
 		disarm(a);
 	now = clock_monotonic_ns();
@@ -220,7 +225,8 @@ static void again(struct breakpoints *b, struct watched_thread *t, unsigned int 
 	report_gap(b, i, t->os_tid, from_ns, now);
 }
 
-/* Gives hits to one that is on, and sees whether it still was. */
+/* Gives more hits to an event that is on; if it turns out to have been off already, starts it
+ * again. */
 static void top_up(struct breakpoints *b, struct watched_thread *t, unsigned int i,
 		   unsigned int hits)
 {
@@ -230,12 +236,12 @@ static void top_up(struct breakpoints *b, struct watched_thread *t, unsigned int
 	if (ioctl(a->fd, PERF_EVENT_IOC_REFRESH, hits))
 		return;
 	a->given += hits;
-	/* It may have been off before, and hit since. */
+	/* The limit may have been reached before the ioctl(), with further hits since. */
 	if (read_hits(b, t, i) && a->hits >= before)
 		again(b, t, i, hits, false);
 }
 
-/* Hits that a nanosecond of CPU pays for. */
+/* Hits that the thread may have for each ns of its CPU time. */
 static double hits_of_ns(const struct breakpoints *b)
 {
 	return b->config.max_overhead / 100 / MAX(b->hit_ns, 1u);
@@ -333,7 +339,8 @@ static bool has_sites(const struct breakpoints *b)
 	return false;
 }
 
-/* `lend`: to one that cannot pay, if it does not owe that already. */
+/* Gives hits to the return sites (`sites`) or the entries of a thread.  `go_on`: those that are off
+ * may go on.  `lend`: a thread that cannot pay gets LENT_HITS, unless it owes as many already. */
 static void give_hits(struct breakpoints *b, struct watched_thread *t, bool sites, bool go_on,
 		      bool lend)
 {
@@ -358,8 +365,9 @@ static bool could_go_on(const struct watched_thread *t)
 	return t->off_ns && affordable(t) >= LEAST_HITS;
 }
 
-/* Samples are uniform in time, windows are to begin uniformly in reductions: so one is accepted
- * with a probability proportional to the thread's speed. */
+/* A thread is sampled at times that are uniform in time, but windows are to begin uniformly in
+ * reductions.  So a sample is accepted with a probability proportional to the thread's speed
+ * (reductions a ns). */
 static bool goes_on(struct breakpoints *b, struct watched_thread *t)
 {
 	double of_all = random_uniform(&b->random), speed;
@@ -372,9 +380,9 @@ static bool goes_on(struct breakpoints *b, struct watched_thread *t)
 }
 
 /*
- * Where no ends matter each thread goes on by itself, in a process, at a moment that its speed
- * alone makes more or less likely: what is seen from there on stands for all that its processes do
- * (gap_estimate.h).  After REST_NS it goes on wherever it is.
+ * Without return sites each thread goes on by itself, while it runs a process, at a moment whose
+ * probability depends on its speed alone: what is seen from there on is a fair sample of what its
+ * processes do (gap_estimate.h).  After REST_NS a thread goes on whatever it does (give_hits()).
  */
 static void go_on_by_chance(struct breakpoints *b)
 {
@@ -433,7 +441,7 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint16_t scheduler, u
 	for (unsigned int n = 0; n < 2 * EBEAM_BREAKPOINTS && rc == 0; n++) {
 		unsigned int i = n % EBEAM_BREAKPOINTS;
 
-		/* Return sites first, here too. */
+		/* Return sites first, as in breakpoints_tick(). */
 		if (!b->sites[i].addr || is_return_site(b, i) != (n < EBEAM_BREAKPOINTS))
 			continue;
 		expect_hits(b, &t, i, true);
@@ -445,11 +453,9 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint16_t scheduler, u
 	return rc == -ESRCH ? 0 : rc;
 }
 
-/*
- * A call whose process may have been where a return site was off cannot be paired with an end.
- * So where ends matter the threads that are off go on together: not before each has earned
- * something, as long as that does not take too long.  True: now; *lend: to those that have not.
- */
+/* A call cannot be paired with its return if its process may have passed a return site that was
+ * off.  So with return sites the threads that are off go on together, when all of them have
+ * earned hits, or after TOGETHER_NS.  True: now; *lend: to threads that have not earned any. */
 static bool go_on_together(struct breakpoints *b, uint64_t now, bool *lend)
 {
 	bool some = false, all = true;
@@ -479,7 +485,8 @@ static bool go_on_together(struct breakpoints *b, uint64_t now, bool *lend)
 	return true;
 }
 
-/* Threads that run Erlang code by their names; all, if somebody else named them (*number 0). */
+/* Threads that run Erlang code, by their names.  All threads if no name is one that the VM gives
+ * (*number is 0 then). */
 static bool is_normal(const struct proc_thread *t, bool named, uint16_t *number)
 {
 	bool normal = sched_type_of_name(t->name, number) == THREAD_NORMAL;
@@ -562,7 +569,7 @@ void breakpoints_close(struct breakpoints *b)
 	if (!b)
 		return;
 	b->closing = true;
-	/* Entries first: no call is seen whose end cannot be. */
+	/* Entries first, so that no call is seen whose return can no longer be. */
 	for (unsigned int n = 0; n < 2 * EBEAM_BREAKPOINTS; n++) {
 		unsigned int i = n % EBEAM_BREAKPOINTS;
 
@@ -609,7 +616,8 @@ int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_poin
 	return 0;
 }
 
-/* Where it stood until now: since when was it off for some thread? */
+/* Removes the breakpoint of a site from all threads.  Returns since when it was off for some
+ * thread. */
 static uint64_t take_away(struct breakpoints *b, unsigned int i)
 {
 	uint64_t from_ns = clock_monotonic_ns();
@@ -644,7 +652,7 @@ void breakpoints_remove(struct breakpoints *b, uint64_t addr)
 	}
 }
 
-/* The kernel counts how long programs run while somebody (a session) has it do so. */
+/* Uses the kernel's run time statistics, which it keeps while a session has enabled them. */
 static void learn_cost(struct breakpoints *b)
 {
 	struct bpf_prog_info info = {0};
@@ -672,7 +680,7 @@ void breakpoints_tick(struct breakpoints *b)
 	for (size_t i = 0; i < b->threads.len; i++)
 		tick_thread(b, &b->threads.data[i], now);
 	go_on = go_on_together(b, now, &lend);
-	/* Return sites first: of a call that is seen the end is, too. */
+	/* Return sites first, so that of each call that is seen the return is seen, too. */
 	for (int sites = 1; sites >= 0; sites--) {
 		for (size_t i = 0; i < b->threads.len; i++)
 			give_hits(b, &b->threads.data[i], sites, go_on, lend);

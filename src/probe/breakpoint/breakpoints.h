@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hardware execution breakpoints on the threads of a node that run Erlang code, each address one
- * perf event a thread with the BPF program call_breakpoint (bpf/call.bpf.h).  Nothing in the node
- * changes: the addresses stand in the CPU's debug registers while such a thread runs.
+ * Hardware execution breakpoints on the threads of a node that run Erlang code: one perf event for
+ * each address and thread, with the BPF program call_breakpoint (bpf/call.bpf.h).  Nothing in the
+ * node changes: the addresses are in the CPU's debug registers while such a thread runs.
  *
- * What hits cost is bounded by the kernel itself: an event is given as many hits as its thread may
- * pay for, and goes off when they are spent, in the middle of a storm and whatever ebeam does then;
- * breakpoints_tick() gives new ones.  A thread earns `max_overhead` percent of the CPU time that it
- * uses, and never more than `rate` hits a second.  To one that others wait for a few are lent.
+ * The kernel itself bounds what hits cost: an event is enabled for as many hits as its thread may
+ * pay for, and the kernel disables it when they are spent, in the middle of a burst and whatever
+ * ebeam does then; breakpoints_tick() gives new hits.  A thread earns `max_overhead` percent of the
+ * CPU time that it uses, and never more than `rate` hits a second.  A thread without hits for which
+ * others wait is lent a few.
  *
- * One thread uses it.
+ * For one thread.
  */
 #ifndef EBEAM_PROBE_BREAKPOINTS_H
 #define EBEAM_PROBE_BREAKPOINTS_H
@@ -23,18 +24,19 @@
 struct breakpoints_config {
 	int os_pid;
 	int program, points, site_hits; /* descriptors: call_breakpoint, its maps */
-	unsigned int rate;		/* hits a second and thread */
-	double max_overhead; /* percent of what a thread uses; 100 = no limit but the rate */
-	unsigned int hit_ns; /* breakpoints_calibrate(): without the program */
+	unsigned int rate;		/* hits a second of each thread */
+	double max_overhead; /* percent of a thread's CPU time; 100 = no limit but the rate */
+	unsigned int hit_ns; /* cost of a hit without the program: breakpoints_calibrate() */
 	/*
-	 * Later than from_ns and up to to_ns (CLOCK_MONOTONIC) a thread (0: any) may have come
-	 * through a return site unseen: as it had spent its hits, was new, or as the site was
-	 * left.
-	 * Those before breakpoints_state.known_ns are reported by then.  NULL ok.
+	 * Called for a time, later than from_ns and up to to_ns (CLOCK_MONOTONIC), in which a
+	 * thread (0: any) may have passed a return site unseen: it had spent its hits, was new, or
+	 * the breakpoint was removed.  Gaps that begin before breakpoints_state.known_ns have been
+	 * reported when that is set.  NULL ok.
 	 */
 	void (*gap)(void *arg, uint64_t addr, int os_tid, uint64_t from_ns, uint64_t to_ns);
-	/* Reductions that a normal scheduler (1..) has done, those of the slice of the process that
-	 * it is in not among them; false: not known.  NULL ok. */
+	/* Reads the reductions that a normal scheduler (1..) has done, without those of the current
+	 * slice of the process that it runs; *in_process: it runs one. False: not known. NULL
+	 * ok. */
 	bool (*reductions)(void *arg, uint16_t scheduler, uint64_t *done, bool *in_process);
 	void *arg;
 };
@@ -47,7 +49,7 @@ int breakpoints_open(struct breakpoints **out, const struct breakpoints_config *
 void breakpoints_close(struct breakpoints *b); /* NULL ok */
 
 /*
- * A breakpoint for each thread.  Where one cannot be had, none stays.
+ * Places a breakpoint on each thread; if one fails, all are removed.
  *   ERROR_KIND_KERNEL     -ENOSPC: the debug registers of a thread are all taken (by ebeam itself
  *                         beyond EBEAM_BREAKPOINTS addresses, else by a debugger or another tool);
  *                         other: this machine or its hypervisor has none
@@ -58,37 +60,37 @@ int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_poin
 		    struct error *err);
 void breakpoints_remove(struct breakpoints *b, uint64_t addr);
 
-/* New hits for those that may have some, breakpoints for threads that are new: to be called each
- * BREAKPOINTS_TICK_NS or so, and more often, at random times, for windows at any time: then it may
- * take 0.3 ms. */
+/* Gives hits to threads that have earned some, and breakpoints to new threads.  To be called about
+ * every BREAKPOINTS_TICK_NS, and more often at random times, so that windows begin at any time:
+ * each such call may take 0.3 ms. */
 #define BREAKPOINTS_TICK_NS 50000000u
 struct breakpoints_state {
-	uint64_t hits;	    /* of all that there are and were */
-	uint64_t most_hits; /* of the thread that has most */
-	double time;	    /* part of the threads' time in which calls were seen */
-	/* Estimated part of the calls that was seen (gap_estimate.h), 0 = nobody can say; and how
-	 * far off the number of all calls may be that follows from it: 95 of 100 times the truth
-	 * lies between that number / exp(error) and that number * exp(error). */
+	uint64_t hits;	    /* of all breakpoints, removed ones included */
+	uint64_t most_hits; /* of the thread that has most hits */
+	double time;	    /* part of the threads' time in which entries were watched */
+	/* Estimated part of the calls that was seen (gap_estimate.h), 0 = not known.  The number of
+	 * all calls that follows from it is N = calls / share; its 95 % confidence interval is N /
+	 * exp(error) to N * exp(error). */
 	double share, error;
-	double most;	     /* and there are no more than so many times that number */
+	double most;	     /* upper bound of all calls: this many times calls / share */
 	uint64_t calls;	     /* hits of entries */
-	uint64_t tripped;    /* times that a thread's hits were spent */
-	uint64_t known_ns;   /* up to then (CLOCK_MONOTONIC) all gaps are reported */
-	unsigned int hit_ns; /* what a hit costs, with the program */
-	double cost; /* hits times what one costs, percent of the CPU that the threads used ... */
-	bool cost_of_core; /* ... or of one core, if that was less than BUDGET_MIN_BUSY of one */
+	uint64_t tripped;    /* times that a thread had spent its hits */
+	uint64_t known_ns;   /* gaps before this time (CLOCK_MONOTONIC) have been reported */
+	unsigned int hit_ns; /* cost of a hit, with the program */
+	double cost;	     /* hits times cost of one, percent of the threads' CPU time ... */
+	bool cost_of_core;   /* ... or of one core, if that was less than BUDGET_MIN_BUSY of one */
 };
 void breakpoints_tick(struct breakpoints *b);
 void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out);
 
-/* What one hit costs a thread here, without program: some ms.  Errors as with
- * breakpoints_add(). */
+/* Measures what one hit costs a thread on this host, without the program: takes some ms.  Errors as
+ * with breakpoints_add(). */
 int breakpoints_calibrate(unsigned int *hit_ns, struct error *err);
-/* How many debug registers of a thread (0: this one) can be had now, by trying; of less than
- * EBEAM_BREAKPOINTS *err says why not more, as breakpoints_add() does. */
+/* How many debug registers of a thread (0: the calling one) are free now, found by trying; if fewer
+ * than EBEAM_BREAKPOINTS, *err says why, as with breakpoints_add(). */
 unsigned int breakpoints_free(int os_tid, struct error *err);
-/* Open files that breakpoints on so many threads need, with all that a session has open; and allows
- * this process as many, if it may. */
+/* breakpoints_files(): open files that breakpoints on so many threads need, with all that a session
+ * has open.  breakpoints_raise_files() raises the limit of this process to that, if it may. */
 unsigned int breakpoints_files(unsigned int threads);
 void breakpoints_raise_files(unsigned int threads);
 

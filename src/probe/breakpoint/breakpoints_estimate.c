@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Of breakpoints.h: what was seen of all calls. */
+/* Estimates for breakpoints.h which part of all calls was seen. */
 #include <math.h>
 
 #include "base/compiler.h"
@@ -7,17 +7,19 @@
 #include "probe/breakpoint/breakpoints_internal.h"
 #include "probe/limit/budget.h"
 
-/* So much of a window, of its thread's time, tells the rate of calls. */
+/* The rate of calls is taken from the first part of a window, of this length in its thread's
+ * time. */
 #define WINDOW_NS 10000000u
-/* A process is in the middle of its slice, on average. */
+/* Reductions that a process has done of its slice at an unknown moment, on average. */
 #define HALF_SLICE (BEAM_CONTEXT_REDS / 2)
-/* Fewer windows that began by chance than this are too small a sample: all are used. */
+/* With fewer windows than this that began by chance, those that did not are used as well. */
 #define ENOUGH_WINDOWS 5
-/* Where windows begin and end is known to so much of their length. */
+/* Relative error of the lengths of windows. */
 #define UNSURE 0.02
-/* What a scheduler does first when it has had nothing to do is not all that it does. */
+/* Relative error of windows that did not begin by chance: they begin when a scheduler has just got
+ * work, which is not typical of all that it does. */
 #define UNSURE_OTHERS 0.5
-/* One burst in ten goes on for longer than that many times what was seen of it. */
+/* Nine bursts in ten end before they last this many times as long as the part that was seen. */
 #define BURST_GOES_ON 9
 
 bool breakpoints_position(const struct breakpoints *b, struct watched_thread *t)
@@ -33,7 +35,7 @@ bool breakpoints_position(const struct breakpoints *b, struct watched_thread *t)
 	return true;
 }
 
-/* First and last hit of its window, if they are known. */
+/* Reads the first and the last hit of the current window; false if they are not known. */
 static bool window_hits(const struct breakpoints *b, const struct watched_thread *t, unsigned int i,
 			struct call_site_hit *hit)
 {
@@ -51,7 +53,7 @@ void breakpoints_spent(const struct breakpoints *b, struct watched_thread *t, un
 	t->armed[i].off = window_hits(b, t, i, &hit) ? hit.last.reductions : t->position;
 }
 
-/* What a reduction of a thread takes, ns; 0 = not known. */
+/* CPU time of one reduction of a thread, ns; 0 = not known. */
 static double reduction_ns(const struct breakpoints *b, const struct watched_thread *t)
 {
 	double used = (double)(t->used_ns - t->first_used_ns) - (double)t->hits * b->hit_ns;
@@ -61,10 +63,9 @@ static double reduction_ns(const struct breakpoints *b, const struct watched_thr
 	return used / (double)(t->position - t->first_position);
 }
 
-/*
- * Where a window began that was hit first at `first`, after first->on_ns of the thread's time: its
- * process may have done part of its slice.  With so many reductions between two hits.
- */
+/* Position at which a window began: `first` is its first hit, with first->on_ns, the thread's
+ * time since the window began.  In that time the process may have done a part of its slice
+ * (window_wait.h).  `between`: reductions between two hits. */
 static double window_begin(const struct breakpoints *b, const struct watched_thread *t,
 			   const struct armed *a, const struct call_moment *first, double between,
 			   struct window_waits *waits)
@@ -83,8 +84,8 @@ static double window_begin(const struct breakpoints *b, const struct watched_thr
 	return (double)first->reductions - window_wait(waits, &hit);
 }
 
-/* Reductions of a window: hits take none, but many times the time of what is called.  *begin:
- * where it began. */
+/* Length of a window in reductions, and not in time: a hit takes no reductions, but many times the
+ * time of the function that is called.  *begin: position at which it began. */
 static double window_length(const struct breakpoints *b, const struct watched_thread *t,
 			    unsigned int i, struct window_waits *waits, double *begin)
 {
@@ -138,7 +139,7 @@ void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, uns
 		a->gap = 0;
 }
 
-/* Reductions that a site was off and that no window has measured. */
+/* Reductions in which a site was off that gap_estimate_add() has not been given. */
 static double open_gap_of(const struct watched_thread *t, const struct armed *a)
 {
 	if (a->off)
@@ -176,11 +177,9 @@ static double open_gap(const struct breakpoints *b, unsigned int entry)
 	return gap;
 }
 
-/*
- * Hits are spent in bursts above all, and how long a burst went on is not seen: several times as
- * long as it was seen, perhaps.  Where calls come as often before hits are spent as at any other
- * time there are no bursts.
- */
+/* How many calls of bursts may have been missed: hits are mostly spent in bursts, and how long a
+ * burst goes on after that is not seen.  0 if calls before hits were spent are no more frequent
+ * than at other times. */
 static double unseen_of_bursts(const struct entry_use *use, double rate)
 {
 	if (use->last_length <= 0 || use->last_hits <= rate * use->last_length)
@@ -188,8 +187,8 @@ static double unseen_of_bursts(const struct entry_use *use, double rate)
 	return BURST_GOES_ON * (use->last_hits - rate * use->last_length);
 }
 
-/* Positions are known when slices end.  Where these last long a window begins in whatever runs
- * after the process that made it begin. */
+/* Positions are known when slices end.  If slices last longer than a speed sample, a window begins
+ * in the process that runs after the one for which it was to begin. */
 static bool is_slow(const struct breakpoints *b)
 {
 	for (size_t k = 0; k < b->threads.len; k++) {
@@ -199,8 +198,8 @@ static bool is_slow(const struct breakpoints *b)
 	return false;
 }
 
-/* Of gaps whose window measured them, and of those that are open by what windows show best.  *most:
- * a call takes a reduction at least. */
+/* Calls missed in gaps whose window measured the rate, and in open gaps at the average rate of all
+ * windows.  *most: upper bound, as a call takes at least one reduction. */
 static double missed_of(const struct breakpoints *b, unsigned int entry, double *error,
 			double *most)
 {
@@ -224,7 +223,8 @@ static double missed_of(const struct breakpoints *b, unsigned int entry, double 
 	return missed;
 }
 
-/* Errors of several entries are added, as they may all go on and off together. */
+/* Errors of several entries are added up, not their squares: all entries may go on and off
+ * together, so that the errors are not independent. */
 static void estimate(const struct breakpoints *b, struct breakpoints_state *out)
 {
 	double missed = 0, most = 0, sum = 0, on = 0, off = 0, error, more, all;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See breakpoints.h: what this machine has of breakpoints, and what they cost here. */
+/* See breakpoints.h: which breakpoints this machine has, and what they cost here. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/hw_breakpoint.h>
@@ -99,7 +99,8 @@ unsigned int breakpoints_free(int os_tid, struct error *err)
 	int fds[EBEAM_BREAKPOINTS], rc = 0;
 
 	while (nr < EBEAM_BREAKPOINTS) {
-		/* Disabled, and so never hit: a register is taken for it all the same. */
+		/* The event is disabled, so that it is never hit: it takes a register all the
+		 * same. */
 		struct perf_event_attr attr =
 			breakpoints_attr((uint64_t)(uintptr_t)breakpoints_target + nr);
 
@@ -115,7 +116,7 @@ unsigned int breakpoints_free(int os_tid, struct error *err)
 	return nr;
 }
 
-/* Maps, programs, rings of the session and what else is open. */
+/* Files beside those of breakpoints: maps, programs and rings of the session, and others. */
 #define OTHER_FILES 512u
 
 unsigned int breakpoints_files(unsigned int threads)
@@ -131,7 +132,7 @@ void breakpoints_raise_files(unsigned int threads)
 		return;
 	files.rlim_cur = breakpoints_files(threads);
 	files.rlim_max = MAX(files.rlim_max, files.rlim_cur);
-	/* Only root can raise the hard limit; below it anybody can. */
+	/* Only root can raise the hard limit; up to that anybody may. */
 	if (setrlimit(RLIMIT_NOFILE, &files) == 0 || getrlimit(RLIMIT_NOFILE, &files))
 		return;
 	files.rlim_cur = files.rlim_max;

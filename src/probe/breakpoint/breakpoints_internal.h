@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of breakpoints.h share. */
+/* Shared by the files breakpoints*.c. */
 #ifndef EBEAM_PROBE_BREAKPOINTS_INTERNAL_H
 #define EBEAM_PROBE_BREAKPOINTS_INTERNAL_H
 
@@ -14,54 +14,55 @@
 /* How long a sample of a thread's speed takes. */
 #define BREAKPOINTS_SPEED_NS 300000u
 
-/* Positions are reductions of a thread's scheduler, 0 = not known. */
+/* A breakpoint of one site on one thread.  Positions are reductions of the thread's scheduler, 0 =
+ * not known. */
 struct armed {
 	int fd;		   /* -1 = none */
-	uint64_t since_ns; /* without one, since then */
-	uint64_t given;	   /* hits, so far; 0: it has never been on */
+	uint64_t since_ns; /* if there is no event: since when */
+	uint64_t given;	   /* hits, so far; 0: it has never been enabled */
 	uint64_t hits;	   /* as last read */
-	uint64_t on_ns;	   /* likewise: of the thread's time */
-	/* At the last tick: on_ns, hits, and where that was. */
+	uint64_t on_ns;	   /* as last read: time of the thread in which it was on */
+	/* on_ns, hits and position at the last tick. */
 	uint64_t ticked_ns, ticked_hits, ticked;
 	uint64_t off; /* position at which its hits were spent; 0: it is on */
-	/* Of its window, as long as how often it is hit there has yet to be seen: */
+	/* The current window; fresh: its rate has not been read yet (breakpoints_tick_entry()). */
 	bool fresh;
 	bool begun;	   /* since the last tick */
-	bool by_chance;	   /* it began at a reduction like any other */
-	bool in_process;   /* as it went on the thread was in a process, */
-	uint64_t on;	   /* position of then, without what that process had done in its slice; */
-	uint64_t gap_from; /* and it had been off since; 0: it was not */
-	double gap; /* reductions that it was off before, in all gaps that no window measured */
+	bool by_chance;	   /* began by chance (go_on_by_chance()), in a process */
+	bool in_process;   /* the thread ran a process as the window began */
+	uint64_t on;	   /* position as it began, without the reductions of the slice of then */
+	uint64_t gap_from; /* position since which it had been off; 0: it had not */
+	double gap;	   /* reductions of earlier gaps that no window measured */
 };
 
 struct watched_thread {
 	int os_tid;
 	uint16_t scheduler; /* 0 = not known */
-	bool seen;	    /* in the list that was just read */
-	uint64_t used_ns;   /* of CPU, as last read */
-	uint64_t tick_ns;   /* when that was */
+	bool seen;	    /* still in the list of threads that was read last */
+	uint64_t used_ns;   /* CPU time, as last read */
+	uint64_t tick_ns;   /* when used_ns was read */
 	double credit;	    /* hits */
-	uint64_t off_ns;    /* CLOCK_MONOTONIC: since then something is off; 0 = all is on */
+	uint64_t off_ns;    /* CLOCK_MONOTONIC: a site is off since then; 0 = all are on */
 	uint64_t hits;	    /* of all its sites */
-	uint64_t position;  /* as last read; and the first, with the CPU that it had used: */
+	uint64_t position;  /* as last read; and the first one, with used_ns of then: */
 	uint64_t first_position, first_used_ns;
 	bool in_process;
-	uint64_t sampled; /* position as a sample of its speed began; 0: it is not to go on */
+	uint64_t sampled; /* position as the sample of its speed began; 0: none */
 	uint64_t sampled_ns;
-	double fastest; /* reductions a ns: decaying maximum */
+	double fastest; /* speed, reductions a ns: decaying maximum */
 	struct armed armed[EBEAM_BREAKPOINTS];
 };
 
-/* How an entry was watched, on all threads, wherever it stood. */
+/* What was counted of an entry, on all threads and at all sites at which it stood. */
 struct entry_use {
-	uint64_t on_ns, hits; /* while the threads ran */
+	uint64_t on_ns, hits; /* on_ns: time of the threads */
 	double off_ns;
-	double carried; /* reductions of gaps of sites that it has left */
-	/* Of windows whose hits were spent, between the last tick and then: hits, reductions. */
+	double carried; /* reductions of gaps at sites and threads that are gone */
+	/* Windows whose hits were spent, from the last tick to that moment: hits, reductions. */
 	double last_hits, last_length;
 	struct window_waits waits;
 	struct gap_estimate gaps;   /* of windows that began by chance */
-	struct gap_estimate others; /* of those that did not: they tell more than nothing */
+	struct gap_estimate others; /* of other windows, if those are too few */
 };
 
 struct breakpoints {
@@ -73,13 +74,13 @@ struct breakpoints {
 	VEC(struct watched_thread) threads;
 	struct entry_use entries[EBEAM_CALL_FUNCTIONS]; /* by call_point.point */
 	struct breakpoints_state state;
-	uint64_t cpu_ns; /* that the threads used since they are watched */
+	uint64_t cpu_ns; /* CPU time of the threads since they are watched */
 	uint64_t listed_ns, ticked_ns, opened_ns;
-	double idle_credit;   /* hits, of the node: it is limited as if it was as busy as that */
-	uint64_t idle_cpu_ns; /* cpu_ns, as that was last read */
-	unsigned int hit_ns;  /* with the program, as it runs */
-	uint64_t waiting_ns;  /* since when a thread could go on, and waits for others; 0 = none */
-	uint64_t random;      /* random.h */
+	double idle_credit;   /* hits that the node earned by being idle (BUDGET_MIN_BUSY) */
+	uint64_t idle_cpu_ns; /* cpu_ns when idle_credit was last updated */
+	unsigned int hit_ns;  /* cost of a hit, with the program as it was measured */
+	uint64_t waiting_ns;  /* since when threads wait to go on together; 0 = none waits */
+	uint64_t random;      /* state of random.h */
 	bool closing;
 };
 
@@ -93,7 +94,7 @@ static inline bool is_spent(const struct armed *a)
 	return a->fd < 0 || a->hits >= a->given;
 }
 
-/* NULL: it is a return site. */
+/* NULL for a return site. */
 static inline struct entry_use *entry_use(struct breakpoints *b, unsigned int i)
 {
 	uint32_t point = b->sites[i].point.point;
@@ -101,24 +102,25 @@ static inline struct entry_use *entry_use(struct breakpoints *b, unsigned int i)
 	return is_return_site(b, i) || point >= EBEAM_CALL_FUNCTIONS ? NULL : &b->entries[point];
 }
 
-/* Of an entry, at a tick in which the thread used so much of a CPU: what it was off, and how often
- * it is hit when it has just come on. */
+/* At a tick, for an entry: updates the time in which it was off, and takes the rate of calls from a
+ * new window.  used_ns: CPU time of the thread since the last tick. */
 void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, unsigned int i,
 			    uint64_t used_ns);
-/* What an entry missed so far at a site that is left, or that begins another window before the
- * last was read. */
+/* Adds the open gap of an entry to `carried`: its site is removed, or begins another window before
+ * the last one was measured. */
 void breakpoints_keep_gap(struct breakpoints *b, struct watched_thread *t, unsigned int i);
-/* The hits of a site are spent, if not before: where was that? */
+/* Sets the position (armed.off) at which the hits of an entry were spent, if that is not done
+ * yet. */
 void breakpoints_spent(const struct breakpoints *b, struct watched_thread *t, unsigned int i);
-/* Reads the position of a thread; false: it is not known. */
+/* Reads the position of a thread; false if it is not known. */
 bool breakpoints_position(const struct breakpoints *b, struct watched_thread *t);
-/* When a site was hit by a thread; false: it never was. */
+/* Reads when a site was hit by a thread; false if it never was. */
 bool breakpoints_site_hit(const struct breakpoints *b, const struct watched_thread *t,
 			  unsigned int i, struct call_site_hit *hit);
 
-/* Of an execution breakpoint in user space, disabled. */
+/* Attributes of an execution breakpoint in user space, disabled. */
 struct perf_event_attr breakpoints_attr(uint64_t addr);
-/* Why it cannot be had; returns rc. */
+/* Fills *err: why a breakpoint cannot be placed.  Returns rc. */
 int breakpoints_refuse(int rc, struct error *err);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "base/random.h"
 
-/* Gaps differ from one another, too, not only the windows that stand for them: by less, as they are
- * longer.  Of loads with bursts (unit tests). */
+/* Rates in gaps vary, too, not only those in the windows that stand for them, but less, as gaps are
+ * longer: so much of the variance of windows is added.  By loads with bursts (unit tests). */
 #define OF_GAPS 0.3
 
 void gap_estimate_add(struct gap_estimate *e, double gap, uint64_t hits, double length, bool cut)

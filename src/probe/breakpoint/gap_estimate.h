@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How many calls were missed while a breakpoint was off.  Windows in which it is on end as its hits
- * are spent, in a burst of calls of all times: their length depends on what is counted, and calls
- * by their length would be far too few.  But when it goes on again depends on nothing that is
- * counted, so the rate at the beginning of a window stands for the gap before it.  What is seen
- * counts as it is; calls of a gap are its length times that rate.
+ * Estimates how many calls were missed while a breakpoint was off.  A window in which it is on ends
+ * when its hits are spent, which is mostly in a burst of calls.  So the length of windows depends
+ * on what is counted, and the sum of hits by the sum of lengths would be far too low.  But when the
+ * next window begins does not depend on calls, so the rate at its beginning is a fair estimate for
+ * the gap before it.  Calls that were seen count as they are; calls of a gap are its length times
+ * that rate.
  *
- * Lengths are of any clock that a hit does not move: of processes, reductions.
+ * Lengths are of any clock that hits do not move: for processes, reductions.
  */
 #ifndef EBEAM_PROBE_GAP_ESTIMATE_H
 #define EBEAM_PROBE_GAP_ESTIMATE_H
@@ -15,19 +16,19 @@
 #include <stdint.h>
 
 struct gap_estimate {
-	double missed;	      /* calls of gaps whose window was seen */
-	double gaps, squares; /* of these gaps: sums of lengths, of their squares */
-	double mean, spread;  /* of the rates; sum of squared differences (Welford) */
+	double missed;	      /* calls in gaps whose window was measured */
+	double gaps, squares; /* of these gaps: sum of lengths, and of squares */
+	double mean, spread;  /* of the rates: mean, and sum of squared differences (Welford) */
 	uint32_t windows;
 };
 
-/* A window that began after a gap (0 = none): so many hits in its first `length`.  `cut`: with the
- * last of them its hits were spent (else the time was up); that hit tells when the window ended,
- * not how many calls there are. */
+/* Adds a window that began after a gap (0 = none), with so many hits in its first `length`.  `cut`:
+ * its hits were spent with the last of these (else the time was up); that hit marks the end of the
+ * window and is not counted in its rate. */
 void gap_estimate_add(struct gap_estimate *e, double gap, uint64_t hits, double length, bool cut);
 
-/* Calls that were missed, gaps of that length with them whose window is still to come; and what
- * that may be wrong by (95 %). */
+/* Estimate of missed calls, with open gaps of the length `open` whose window is still to come;
+ * *error: half width of the 95 % confidence interval. */
 double gap_estimate_missed(const struct gap_estimate *e, double open, double *error);
 
 #endif

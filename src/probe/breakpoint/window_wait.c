@@ -5,11 +5,12 @@
 #include "abi/config.h"
 #include "base/compiler.h"
 
-/* A first hit takes several times a usual one.  What takes less time than a few of these may have
- * taken none; what takes longer than any first hit is a wait. */
+/* The first hit of a window costs several times a usual one.  A first hit sooner than a few usual
+ * ones may have come at once; one later than any first hit takes came after a wait. */
 #define HITS_OF_NOTHING 4
 #define MOST_OF_FIRST	10
-/* A load that waits does so for certain in one window of so many, or more. */
+/* If a load waits at all before first hits, at least one window in so many shows that for
+ * certain. */
 #define ONE_WAITS_IN 4
 
 static double guess(struct window_waits *w, const struct window_first_hit *first, double waited)
@@ -31,7 +32,7 @@ double window_wait(struct window_waits *w, const struct window_first_hit *first)
 		w->waited++;
 		return waited;
 	}
-	/* Not known: as the other windows say. */
+	/* Not known: decided by how many of the other windows waited. */
 	return ONE_WAITS_IN * w->waited < w->windows ? guess(w, first, waited) : waited;
 }
 

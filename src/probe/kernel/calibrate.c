@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * See calibrate.h.  Time is CPU time of this thread, and of several rounds the fastest counts: what
- * else the machine does must not look like the cost of a probe.
- */
+/* See calibrate.h.  Time is CPU time of this thread, and the fastest of several rounds counts,
+ * so that other work of the machine is not taken for the cost of a probe. */
 #include "probe/kernel/calibrate.h"
 
 #include <bpf/libbpf.h>
@@ -27,7 +25,7 @@
 #define ROUNDS 8u
 #define CALLS  32u /* in a round */
 
-/* In assembly, because the first instruction is what is measured. */
+/* In assembly, as the cost depends on the first instruction. */
 void calibrate_emulated(void);
 void calibrate_stepped(void);
 void calibrate_return(void);
@@ -55,21 +53,21 @@ static const struct {
 	{calibrate_return, true},
 };
 
-/* Of one measurement. */
+/* The probes of one measurement. */
 struct probes {
 	struct calibrate_bpf *skel;
 	bool multi;
 	struct bpf_link *links[ARRAY_SIZE(targets)];
-	int fds[ARRAY_SIZE(targets)]; /* instead, if they are of many */
+	int fds[ARRAY_SIZE(targets)]; /* of perf events, one for each target, instead of links */
 };
 
 struct calibrator {
-	/* The probes of the last measurement on their way out: they must not be hit by the next. */
+	/* Removes the probes of the last measurement, which the next one must not hit. */
 	pthread_t removal;
 	bool is_removing;
 };
 
-/* ns of the fastest round. */
+/* ns that the fastest round took. */
 static uint64_t time_calls(void (*volatile function)(void))
 {
 	uint64_t best = UINT64_MAX;
@@ -138,7 +136,8 @@ static int measure(struct probes *p, size_t target, unsigned int *ns, struct err
 	return 0;
 }
 
-/* This process may have a system call filter, too: a return is then taken to cost two hits. */
+/* A seccomp filter of this process may refuse the system call of return probes, too: then a return
+ * is assumed to cost two hits. */
 static int measure_safely(struct probes *p, size_t target, const struct calibration *known,
 			  unsigned int *ns, struct error *err)
 {

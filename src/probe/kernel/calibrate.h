@@ -10,21 +10,22 @@
 
 #include "base/error.h"
 
-/* ns of CPU that the probed thread loses per hit, with a BPF program that does next to nothing. */
+/* ns of CPU time that the probed thread loses per hit, with a BPF program that does next to
+ * nothing. */
 struct calibration {
 	unsigned int emulated_ns; /* on an instruction that the kernel emulates */
-	unsigned int stepped_ns;  /* on one that it single-steps */
-	unsigned int return_ns;	  /* at a return, the probe at the (emulated) entry included */
+	unsigned int stepped_ns;  /* on an instruction that the kernel single-steps */
+	unsigned int return_ns;	  /* of a return probe, with the probe at the (emulated) entry */
 };
 
 struct calibrator;
 
 void calibrator_open(struct calibrator **out);
 /*
- * Measures: some 10 ms, with links of many probes (`multi`, see multi.h) or with perf events, which
- * cost differently.  The probes are then removed by a thread, as the kernel takes about 0.1 s for
- * each; the next measurement waits for it, and so does calibrator_close().  Of all calibrators only
- * one may measure at a time: their probes stand on the same functions.
+ * Measures, which takes some 10 ms, with uprobe_multi links (`multi`, see multi.h) or with perf
+ * events, as their costs differ.  A thread removes the probes then, as the kernel takes about 0.1 s
+ * for each; the next measurement and calibrator_close() wait for that.  Only one calibrator may
+ * measure at a time: all place their probes on the same functions.
  *   ERROR_KIND_PRIVILEGE  uprobes or BPF programs are not allowed
  *   ERROR_KIND_KERNEL     the kernel has none, or they are not hit
  */

@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "probe/kernel/kernel.h"
 
-/* Two functions, each with more than half of what one stack holds (512 bytes). */
+/* Two BPF functions, each of which uses more than half of the 512 bytes of a stack. */
 bool fault_trial_private_stacks(void)
 {
 	const struct bpf_insn insns[] = {

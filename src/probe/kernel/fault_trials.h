@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Whether this kernel has faults that probes can meet, by trying; true = it has.  What cannot be
- * tried, for want of privilege, is taken to be in order.  See also return_trial.h, multi.h; what is
- * known of each fault: cmd/host/kernel_faults.c.
- */
+/* Tries whether this kernel has faults that affect probes; true = it has.  What cannot be tried,
+ * for want of privilege, is taken to be in order.  See also return_trial.h, multi.h; what is
+ * known of each fault: cmd/host/kernel_faults.c. */
 #ifndef EBEAM_PROBE_FAULT_TRIALS_H
 #define EBEAM_PROBE_FAULT_TRIALS_H
 
 #include <stdbool.h>
 
-/* BPF programs of uprobes get a stack for each CPU. */
+/* The kernel gives BPF programs of uprobes a stack per CPU (private stack). */
 bool fault_trial_private_stacks(void);
-/* A uprobe on a nop of five bytes overwrites what stands below the stack pointer. */
+/* A uprobe on a nop of five bytes overwrites memory below the stack pointer. */
 bool fault_trial_long_nop(void);
-/* Hash maps that grow may not be used by all programs. */
+/* Some programs may not use hash maps that allocate their elements when needed. */
 bool fault_trial_growing_maps(void);
 
 #endif

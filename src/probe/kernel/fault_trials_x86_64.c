@@ -9,7 +9,7 @@
 
 #define BELOW_STACK 0x1234
 
-/* What a function without calls may do: it keeps a number below its stack pointer. */
+/* A leaf function, which may keep a number below its stack pointer (red zone), and does. */
 uint64_t fault_trial_keeps(void);
 void fault_trial_nop(void);
 
@@ -29,7 +29,7 @@ bool fault_trial_long_nop(void)
 	struct own_probe p;
 	bool kept = true;
 
-	/* The nop is replaced when it has been hit. */
+	/* The kernel replaces the nop by a call only after the first hit: hence two calls. */
 	if (own_probe_attach(&p, (const void *)(uintptr_t)fault_trial_nop, false, getpid()) == 0)
 		kept = fault_trial_keeps() == BELOW_STACK && fault_trial_keeps() == BELOW_STACK;
 	own_probe_remove(&p);

@@ -75,13 +75,13 @@ static int try_event(struct perf_event_attr *attr, int os_pid, int cpu)
 	return 0;
 }
 
-/* Never called: a uprobe on it is hit by nobody. */
+/* Target of a uprobe that is never hit, as nothing calls this function. */
 static __attribute__((noinline, used)) int uprobe_target(int x)
 {
 	return x + 1;
 }
 
-/* On this program, in the way that commands place them. */
+/* Places a uprobe in this process, as commands do in a node. */
 static int try_uprobe(void)
 {
 	struct own_probe p;
@@ -108,7 +108,8 @@ static int try_program(const char *name, const char *btf)
 	return err;
 }
 
-/* What is done in another way where the first cannot be (struct kernel_helpers). */
+/* Either of two programs will do: ebeam has another way where the first cannot be loaded (struct
+ * kernel_helpers). */
 static int try_either(const char *first, const char *second, const char *btf)
 {
 	return try_program(first, btf) ? try_program(second, btf) : 0;

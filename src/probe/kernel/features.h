@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What this kernel and this caller can do, found out by trying: programs of bpf/features.bpf.c are
- * loaded one at a time, perf events opened and closed.  Nothing stays behind.
- */
+/* What this kernel allows this caller, found by trying: the programs of bpf/features.bpf.c are
+ * loaded one at a time, perf events opened and closed.  All is removed again. */
 #ifndef EBEAM_PROBE_FEATURES_H
 #define EBEAM_PROBE_FEATURES_H
 
@@ -25,7 +23,7 @@ struct probe_feature {
 	const char *name;	/* "ring buffer" */
 	const char *purpose;	/* what ebeam does with it */
 	const char *fix;	/* what to do if it is missing */
-	enum privilege_use use; /* what else may be missing */
+	enum privilege_use use; /* which privilege may be missing */
 	bool required;		/* record does not work without it */
 	bool needs_btf;		/* could not be tried: there is no kernel BTF */
 	bool ok;
@@ -36,8 +34,8 @@ struct probe_features {
 	struct probe_feature feature[NR_PROBE_FEATURES];
 };
 
-/* Tries everything; takes a few tens of ms.  Never fails: what cannot be tried is not ok.  `btf`: a
- * file that btf_file_check() takes, NULL = the kernel's own. */
+/* Tries everything, which takes a few tens of ms.  Never fails: what cannot be tried is reported as
+ * not ok.  `btf`: a file that btf_file_check() accepts, NULL = the kernel's own BTF. */
 void probe_features(struct probe_features *out, const char *btf);
 
 #endif

@@ -14,15 +14,15 @@
 #include "base/xalloc.h"
 #include "probe/kernel/libbpf_log.h"
 
-/* For both kinds of programs that ebeam has; libbpf answers 0 only if the kernel said that there is
- * no such helper. */
+/* Tried for both types of programs that ebeam has.  libbpf returns 0 only if the kernel says that
+ * there is no such helper. */
 static bool has_helper(enum bpf_func_id helper)
 {
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, helper, NULL) != 0 &&
 	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, helper, NULL) != 0;
 }
 
-/* The verifier examines each map that a program names. */
+/* Loads a program that names such a map: the verifier checks the map, too. */
 static bool try_growing_map(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);

@@ -17,7 +17,7 @@ int kernel_btf_find(void)
 
 	libbpf_log_open();
 	btf = btf__load_vmlinux_btf();
-	if (!btf && access(KERNEL_BTF, R_OK) == 0) { /* libbpf does not say what it met */
+	if (!btf && access(KERNEL_BTF, R_OK) == 0) { /* libbpf does not report its error */
 		btf = btf__parse(KERNEL_BTF, NULL);
 		rc = btf ? 0 : -errno;
 	} else if (!btf) {

@@ -3,8 +3,8 @@
 #ifndef EBEAM_PROBE_KERNEL_BTF_H
 #define EBEAM_PROBE_KERNEL_BTF_H
 
-/* 0: the kernel has its own, or one is where its packages put it (/boot, /lib/modules).  -ENOENT,
- * or why it cannot be read. */
+/* 0: there is BTF in the kernel, or in a file of its packages (/boot, /lib/modules).  -ENOENT if
+ * not, other negative errno if it cannot be read. */
 int kernel_btf_find(void);
 
 #endif

@@ -17,7 +17,7 @@ static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 	if (log_level() < LOG_LEVEL_DEBUG)
 		return 0;
 	strbuf_vaddf(&text, fmt, ap);
-	/* The lines have their ends. */
+	/* libbpf ends its lines with a newline, and so does the log. */
 	while (text.len && text.buf[text.len - 1] == '\n')
 		text.buf[--text.len] = '\0';
 	log_debug("%s", text.buf);

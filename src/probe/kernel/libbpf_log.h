@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What libbpf says: to the log, for -vv; failures are answers in many places. */
+/* Sends messages of libbpf to the log, at -vv only: much of what fails is tried to find out what
+ * the kernel can do. */
 #ifndef EBEAM_PROBE_LIBBPF_LOG_H
 #define EBEAM_PROBE_LIBBPF_LOG_H
 
-/* Before libbpf is used; again and from any thread, too. */
+/* To be called before libbpf is used; more calls do no harm.  Any thread. */
 void libbpf_log_open(void);
 
 #endif

@@ -40,8 +40,8 @@ int multi_link(int prog_fd, int os_pid, const struct multi_points *points)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Links of one point in a file that cannot be probed, of all processes and of a pid that cannot be:
- * why they are refused.  False: no such program can be loaded. */
+/* Errors of links at one point of a file that cannot be probed: for all processes, and for a pid
+ * that does not exist.  False: no such program can be loaded. */
 static bool try_links(int *at_file, int *at_pid)
 {
 	const struct bpf_insn nothing[] = {
@@ -64,9 +64,10 @@ static bool try_links(int *at_file, int *at_pid)
 }
 
 /*
- * The kernels that had it first compared threads where they should have compared processes.  Those
- * that were repaired (46ba0e49b642, "bpf: fix multi-uprobe PID filtering logic") look at the pid
- * before the file: a pid that cannot be, in a file that cannot be probed, tells them apart.
+ * The first kernels with uprobe_multi compared threads where they should have compared processes.
+ * Repaired ones (46ba0e49b642, "bpf: fix multi-uprobe PID filtering logic") check the pid before
+ * the file.  So a link with a pid that does not exist, in a file that cannot be probed, tells them
+ * apart by its error.
  */
 bool multi_available(void)
 {

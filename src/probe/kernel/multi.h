@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Links of one BPF program to many uprobes at once (Linux 6.6), by the system call itself: libbpf
- * has it only since 1.3.
- */
+/* Links of one BPF program to many uprobes at once (uprobe_multi, Linux 6.6), by the system call
+ * itself, as libbpf supports them only since 1.3. */
 #ifndef EBEAM_PROBE_MULTI_H
 #define EBEAM_PROBE_MULTI_H
 
@@ -21,11 +19,11 @@ struct multi_points {
 	bool at_return;
 };
 
-/* True if this kernel has them and tells processes apart. */
+/* True if this kernel has uprobe_multi and its filter by process works. */
 bool multi_available(void);
-/* They would be, but their filter by process knows only one thread of it. */
+/* True if the kernel has uprobe_multi, but its filter by process lets only one thread pass. */
 bool multi_filters_threads(void);
-/* Descriptor of the link, which closing removes; or negative errno. */
+/* Returns the descriptor of the link, which closing removes, or negative errno. */
 int multi_link(int prog_fd, int os_pid, const struct multi_points *points);
 
 #endif

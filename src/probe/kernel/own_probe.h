@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A uprobe on a function of this very program, to try what kernels do: it only counts its hits. */
+/* A uprobe on a function of this program itself, to try what the kernel does; it only counts
+ * hits. */
 #ifndef EBEAM_PROBE_OWN_PROBE_H
 #define EBEAM_PROBE_OWN_PROBE_H
 
@@ -16,7 +17,8 @@ struct own_probe {
 	struct uprobe uprobe;
 };
 
-/* In this process, or in a copy of it.  0 or negative errno; own_probe_remove() it either way. */
+/* Places it in the process `pid`: this one, or a child that is a copy of it.  0 or negative errno;
+ * own_probe_remove() is needed in either case. */
 int own_probe_attach(struct own_probe *p, const void *function, bool at_return, pid_t pid);
 uint64_t own_probe_hits(const struct own_probe *p); /* by one thread only */
 void own_probe_remove(struct own_probe *p);

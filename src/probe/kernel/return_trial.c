@@ -23,17 +23,18 @@
 
 #define STATUS_MAX_SIZE 16384
 
-/* How the child ends. */
+/* Exit status of the child. */
 enum { CHILD_PASSED, CHILD_TRAPPED, CHILD_UNFILTERED };
 
-/* Of the child, which is a copy of this program: nothing of it is to be done at its end. */
+/* Ends the child, which is a copy of this program, without exit handlers and buffers of the
+ * parent. */
 static __attribute__((noreturn)) void end(int how)
 {
 	for (;;)
 		syscall(SYS_exit_group, how);
 }
 
-/* Probed. */
+/* The function that is probed. */
 static __attribute__((noinline, used)) long returns(void)
 {
 	return syscall(SYS_getppid);
@@ -45,7 +46,8 @@ static void on_trap(int signal)
 	end(CHILD_TRAPPED);
 }
 
-/* Instead of refusing the call: that would let it go on at a wrong address. */
+/* Kills the child at the call: if the filter only refused it, the child would go on at a wrong
+ * address. */
 static bool filter(int nr)
 {
 	struct sock_filter code[] = {
@@ -60,7 +62,8 @@ static bool filter(int nr)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
-/* `go`: readable once the probe is there, at its end if there is none. */
+/* `go`: a pipe from which a byte can be read once the probe is there; end of file if there is
+ * none. */
 static __attribute__((noreturn)) void child(int go, int filtered)
 {
 	char c;
@@ -71,7 +74,7 @@ static __attribute__((noreturn)) void child(int go, int filtered)
 	end(CHILD_PASSED);
 }
 
-/* Whatever ends it but its own will is taken for the filter. */
+/* If the child ended otherwise than by its own exit, the filter is taken for the reason. */
 static enum return_trial judge(int status, const struct own_probe *p)
 {
 	if (WIFSIGNALED(status) || WEXITSTATUS(status) == CHILD_TRAPPED)
@@ -97,7 +100,7 @@ enum return_trial return_trial_of(int filtered)
 	}
 	close(go[0]);
 	rc = pid > 0 ? own_probe_attach(&p, (const void *)(uintptr_t)returns, true, pid) : -errno;
-	/* Without a byte the child ends at once. */
+	/* Without a byte the child exits at once. */
 	if (rc == 0 && write(go[1], "", 1) != 1)
 		rc = -errno;
 	close(go[1]);

@@ -56,14 +56,15 @@ int uprobe_error(int rc, const char *path, struct error *err)
 int uprobe_prove(struct mem *mem, const struct elf_file *elf, uint64_t bias, uint64_t offset,
 		 struct error *err)
 {
-	uint64_t start; /* bias of a mapping that begins with this byte at 0 */
+	uint64_t start; /* bias of a mapping: address of the byte at offset 0 of the file */
 	uint8_t before, now;
 
 	if (!elf_file_bias(elf, 0, offset, 1, &start) ||
 	    pread(elf_file_fd(elf), &before, 1, (off_t)offset) != 1 ||
 	    mem_read(mem, bias - start, &now, 1) != 0 || now != before)
 		return 0;
-	/* d_real_inode() of the path, when the link is made: uprobe_multi, trace_uprobe. */
+	/* The kernel resolves the path by d_real_inode() when the link is made (uprobe_multi,
+	 * trace_uprobe), and may get another inode than the one that the node has mapped. */
 	return error_set(err, ERROR_KIND_FAILED, -ESTALE,
 			 "the kernel has put the probes into a copy of the file that the node "
 			 "runs: overlayfs makes one when the file is changed (chmod, chown, "

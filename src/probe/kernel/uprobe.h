@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A BPF program on sites of one file: by one uprobe_multi link, or by a perf event. */
+/* Attaches a BPF program to sites of one file: by one uprobe_multi link, or by a perf event. */
 #ifndef EBEAM_PROBE_UPROBE_H
 #define EBEAM_PROBE_UPROBE_H
 
@@ -10,25 +10,26 @@
 #include "target/elf.h"
 #include "target/mem.h"
 
-/* What holds the probe. */
+/* An attached probe: either a link or a perf event. */
 struct uprobe {
 	int fd;		       /* of the link of uprobe_multi; -1 = none */
 	struct bpf_link *link; /* of the perf event; NULL = none */
 };
 #define UPROBE_NONE ((struct uprobe){.fd = -1})
 
-/* Before a program is loaded that is to be placed by a uprobe_multi link. */
+/* Sets up a program before it is loaded: `multi` = for a uprobe_multi link. */
 void uprobe_prepare(struct bpf_program *program, bool multi);
-/* Of a loaded program.  By a perf event only the first of the points is placed.  0 or negative
- * errno; `out` is none then. */
+/* Attaches a loaded program.  A perf event takes only the first of the points.  0 or negative
+ * errno, with nothing in `out`. */
 int uprobe_attach(struct uprobe *out, const struct bpf_program *program, bool multi, int os_pid,
 		  const struct multi_points *points);
 void uprobe_remove(struct uprobe *u);
-/* Why uprobe_attach() failed.  ERROR_KIND_PRIVILEGE, _KERNEL, or _FAILED: the node exited. */
+/* Fills *err: why uprobe_attach() failed.  ERROR_KIND_PRIVILEGE, _KERNEL, or _FAILED: the node
+ * exited. */
 int uprobe_error(int rc, const char *path, struct error *err);
-/* After uprobe_attach() at an offset of a file that the process has mapped with this bias: does its
- * memory have the breakpoint?  ERROR_KIND_FAILED, -ESTALE: no, the kernel has put it elsewhere.  0
- * also if that cannot be known. */
+/* After uprobe_attach() at an offset of a file that the process has mapped with this bias: checks
+ * that its memory has the breakpoint.  ERROR_KIND_FAILED, -ESTALE: no, the kernel has put it into
+ * another copy of the file.  0 also if that cannot be checked. */
 int uprobe_prove(struct mem *mem, const struct elf_file *elf, uint64_t bias, uint64_t offset,
 		 struct error *err);
 

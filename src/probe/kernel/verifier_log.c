@@ -10,7 +10,7 @@
 
 #include "base/compiler.h"
 
-/* The kernel's own limit. */
+/* Frames of calls that the kernel allows at most. */
 #define MAX_CHAIN 8
 #define ROUND_UP  32u
 
@@ -19,7 +19,7 @@ static bool starts_with(const char *line, const char *prefix)
 	return strncmp(line, prefix, strlen(prefix)) == 0;
 }
 
-/* "40+128+0" */
+/* Parses the stack sizes "40+128+0". */
 static void read_stack(struct verifier_log *out, const char *text)
 {
 	char *end;
@@ -71,7 +71,7 @@ void verifier_log_read(struct verifier_log *out, const char *log)
 struct chains {
 	const struct verifier_log *log;
 	const struct verifier_code *code;
-	unsigned int deepest[VERIFIER_FUNCTIONS]; /* from there on; 0 = not yet known */
+	unsigned int deepest[VERIFIER_FUNCTIONS]; /* from a function on; 0 = not known yet */
 };
 
 static bool is_call(const struct bpf_insn *i)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What the kernel's verifier says of a program: its figures, and why it refuses it.  The log is
- * that of BPF_LOG_STATS, of which a part may be missing.
- */
+/* Reads the log of the kernel's verifier for a program (BPF_LOG_STATS, a part may be missing):
+ * its figures, and why it refuses the program. */
 #ifndef EBEAM_PROBE_VERIFIER_LOG_H
 #define EBEAM_PROBE_VERIFIER_LOG_H
 
@@ -16,25 +14,23 @@ struct bpf_insn;
 struct verifier_log {
 	unsigned int instructions; /* processed */
 	unsigned int total_states, peak_states;
-	unsigned int stack[VERIFIER_FUNCTIONS]; /* bytes, by function in order of their code */
-	unsigned int nr_functions;		/* 0 = it does not say */
-	char words[256];			/* its last ones beside figures; "" = none */
+	unsigned int stack[VERIFIER_FUNCTIONS]; /* bytes, of each function in order of their code */
+	unsigned int nr_functions;		/* 0 = the log does not say */
+	char words[256]; /* last line that is not figures: the reason; "" = none */
 };
 
 void verifier_log_read(struct verifier_log *out, const char *log);
 
-/* A loaded program as the kernel shows it: what is never run is gone, calls have in `imm` which of
- * its functions they call. */
+/* The code of a loaded program as the kernel shows it: dead code is removed, and the `imm` of a
+ * call says which of the functions it calls. */
 struct verifier_code {
 	const struct bpf_insn *insns;
-	const uint32_t *starts; /* of its functions, ascending; as many as the log has of them */
+	const uint32_t *starts; /* of the functions, ascending; as many as log.nr_functions */
 	size_t nr;		/* instructions */
 };
 
-/*
- * Bytes of stack of the deepest chain of calls, each frame rounded up as the kernels do that round
- * most (to 32; check_max_stack_depth(), kernel/bpf/verifier.c).
- */
+/* Bytes of stack of the deepest chain of calls, each frame rounded up to 32 bytes, the most that
+ * any kernel rounds to (check_max_stack_depth(), kernel/bpf/verifier.c). */
 unsigned int verifier_log_deepest(const struct verifier_log *log, const struct verifier_code *code);
 
 #endif

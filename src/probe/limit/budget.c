@@ -9,44 +9,49 @@
 #include "base/random.h"
 
 #define NS_PER_S 1e9
-/* Sources that are on all the time are judged by half a second: a burst is no rate. */
+/* Time over which the cost of sources that are always on is averaged: a burst is shorter. */
 #define PERIOD_NS 0.5e9
-/* A storm's rate is that of a few ms of it, not of the quiet before. */
+/* The peak rate of a source is measured over this time, so that a burst is not averaged with the
+ * quiet time before it. */
 #define CHUNK_NS 2e6
-/* What is on is left to itself: while something dear may be among it, and else. */
+/* Time between two measurements: while expensive sources may be on, and otherwise. */
 #define CHECK_CLOSE_NS 10000000u
 #define CHECK_NS       20000000u
-/* In which most of a change of the load is taken in. */
+/* Time constants of own_per_s and busy_per_s. */
 #define OWN_NS	0.5e9
 #define BUSY_NS 2e7
-/* What is measured is smoothed by halves, but a rise by this factor counts at once, and of a fall
- * this much. */
+/* A measured rate is averaged with the one before.  But a rise by the factor JUMP counts at once,
+ * and a fall to less than 1/FALL counts as one to 1/FALL. */
 #define JUMP 1.5
 #define FALL 16.0
-/* A source is on all the time again if it could cost so many times as much for so many rounds. */
+/* A sampled source is always on again if it could cost RISE_FACTOR times as much for
+ * RISE_ROUNDS. */
 #define RISE_FACTOR 1.25
 #define RISE_ROUNDS 2u
-/* While something is sampled this share of the income is divided: measuring is not exact. */
+/* While sources are sampled only this part of the income is planned for, as measurements are not
+ * exact. */
 #define HEADROOM 0.9
-/* Rounds do not come more often, but last longer; and no window is longer than that. */
+/* Least time between rounds, which are longer instead; and the longest window. */
 #define LEAST_PAUSE_NS	  0.25e9
 #define LONGEST_WINDOW_NS 0.5e9
-/* A round that is due is put off by up to this part of the pause before it, at random, so that
- * nothing periodic falls in step with it; what is saved meanwhile makes it longer. */
+/* A round that is due is delayed by a random time, at most this part of the pause before it, so
+ * that it does not synchronise with anything periodic.  What the bucket gains meanwhile makes the
+ * round longer, up to MOST_LONGER times. */
 #define PUT_OFF	    0.5
 #define MOST_LONGER 2.0
-/* A round may cost so many times what is planned, as it is measured ms by ms. */
+/* A round begins when the bucket has this many times its planned cost: the cost is measured only
+ * every ms or so. */
 #define RESERVE 1.25
-/* Windows on credit; all of them may take this part of the income. */
+/* Windows on credit; those of all sources together may cost ASK_PART of the income of the pause. */
 #define ASK_AGAIN_NS 1e9
-#define ASK_WINDOWS  4.0 /* of the shortest ones at most; less as soon as it is proven */
+#define ASK_WINDOWS  4.0 /* times the shortest window, at most; see is_shown() */
 #define ASK_STEP_NS  1000000u
-#define ASK_WAIT_NS  2e9 /* if it is not paid before that */
+#define ASK_WAIT_NS  2e9 /* all sources, if a paid round is so far away */
 #define ASK_PART     0.25
-#define ASK_PLACING  0.25 /* of such a step, for each */
-/* What an idle node may be charged at once before anything is sampled: of a second's income. */
+#define ASK_PLACING  0.25 /* cost of placing: part of a step, for each source */
+/* Debt that is allowed before any source is sampled: what an idle node earns in this time. */
 #define GRACE_S	     1.0
-#define FEW_PART     0.25 /* of that, for all sources of which each was hit a few times */
+#define FEW_PART     0.25 /* of that, for sources with a few hits each */
 #define RAN_PART     0.25
 #define LONGEST_TAIL 1e8
 
@@ -61,7 +66,7 @@ void budget_init(struct budget *b, double percent, unsigned int nr, double least
 	b->random = random | 1;
 }
 
-/* ns that may be spent in a time in which the node uses so much for itself. */
+/* ns that probes may take in wall_ns, in which the node uses own_ns for itself. */
 static double income(const struct budget *b, double own_ns, double wall_ns)
 {
 	double may = b->percent / 100 * MAX(own_ns, BUDGET_MIN_BUSY * wall_ns);
@@ -137,18 +142,16 @@ static double smooth(double old, double now)
 	return now * FALL < old ? old / FALL : (old + now) / 2;
 }
 
-/* ---- the height ------------------------------------------------------------------------------ */
+/* ---- the cut height -------------------------------------------------------------------------- */
 
 static double rate_of(const struct budget_source *s)
 {
 	return s->dropped ? 0 : s->rate;
 }
 
-/*
- * The height at which costs are cut so that what is left adds up to `allowed`; negative = nothing
- * needs to be cut.  Sources that stay below the height leave their rest to the others: each round
- * finds more of those, until a round finds none.
- */
+/* Costs of sources (ns a second) are cut off at one height so that their sum is `allowed`:
+ * returns that height, negative if the sum is not more.  Sources below the height leave the rest
+ * of their share to the others; each iteration finds more of them, until one finds none. */
 static double cut_height(const struct budget *b, double allowed)
 {
 	double height = 0, previous = -1, total = 0;
@@ -185,20 +188,20 @@ static bool is_sampling(const struct budget *b)
 	return false;
 }
 
-/* In ns, of what an idle node earns. */
+/* ns: see GRACE_S. */
 static double grace(const struct budget *b)
 {
 	return income(b, 0, NS_PER_S) * GRACE_S;
 }
 
-/* Probes of a window are hit for this long, however short it is. */
+/* ns for which the probes of the shortest window are hit. */
 static double least_hit_ns(const struct budget *b)
 {
 	return b->least_window_ns + b->tail_ns;
 }
 
-/* A window that costs so much is too dear even if it comes as seldom as a window may.  By the whole
- * income: a debt makes nobody the dearer. */
+/* True if a window that costs so much is too expensive even at the lowest allowed duty cycle.
+ * Judged by the whole income: a debt of others does not matter. */
 static bool is_too_dear(const struct budget *b, double cost_ns, double height)
 {
 	return height >= 0 && cost_ns > height * b->least_window_ns / BUDGET_MIN_DUTY / NS_PER_S;
@@ -210,20 +213,20 @@ static void judge(const struct budget *b, struct budget_source *s, double window
 	s->starved = is_too_dear(b, window_cost_ns, height) ? s->starved + 1 : 0;
 }
 
-/* Of the shortest window at a rate. */
+/* Cost of the shortest window at a rate, ns. */
 static double least_cost(const struct budget *b, double rate)
 {
 	return rate * least_hit_ns(b) / NS_PER_S;
 }
 
-/* A source that is on all the time and cannot be paid. */
+/* True for a source that is always on and costs more than the height. */
 static bool is_above(const struct budget_source *s, double height)
 {
 	return !s->sampled && !s->dropped && s->rate > height;
 }
 
-/* A few hits in a row are no rate, however deep in debt others are: unless many sources have them,
- * which together are one. */
+/* A few hits in a row do not make a rate, however large the debt of others is; unless many sources
+ * have a few hits each, which together do. */
 static bool few_may_stay(const struct budget *b, double height)
 {
 	double few = grace(b) * FEW_PART, sum = 0;
@@ -250,10 +253,10 @@ static void sample(const struct budget *b, struct budget_source *s, double heigh
 	judge(b, s, least_cost(b, s->rate), height);
 }
 
-/* Sources that are on all the time: those that cannot be paid are sampled from here on. */
+/* Of the sources that are always on, those that cannot be paid for are sampled from now on. */
 static void sample_dear(struct budget *b)
 {
-	/* What the node does as soon as it is not probed: a storm counts at once. */
+	/* The node is as busy without probes as it is now with them: so a burst counts at once. */
 	double may = MAX(budget_allowed(b), income(b, b->busy_per_s, NS_PER_S));
 	double length = MAX(b->period_ns, PERIOD_NS), height;
 	bool sampling = is_sampling(b), few_stay;
@@ -294,7 +297,7 @@ static void end_period(struct budget *b)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* Income that is left for rounds: without what is on all the time. */
+/* Income less the cost of the sources that are always on, ns a second. */
 static double left_for_rounds(const struct budget *b)
 {
 	double left = budget_allowed(b);
@@ -306,7 +309,7 @@ static double left_for_rounds(const struct budget *b)
 	return MAX(left, 0);
 }
 
-/* Lengths of windows, `longer` times as long as they have to be; what they will cost. */
+/* Sets the lengths of the windows of a round, times `longer`; returns what they will cost. */
 static double plan(struct budget *b, double longer)
 {
 	double most = 0, each, cost = 0;
@@ -320,7 +323,7 @@ static double plan(struct budget *b, double longer)
 	}
 	if (!nr)
 		return 0;
-	/* Each costs the same, ns times ns a second: the dearest is on for the shortest time. */
+	/* Each source may cost `each`, so the most expensive has the shortest window. */
 	each = MAX(most * least_hit_ns(b), left_for_rounds(b) * LEAST_PAUSE_NS / nr);
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
@@ -336,8 +339,8 @@ static double plan(struct budget *b, double longer)
 	return cost;
 }
 
-/* What a window of all that is sampled costs, if they are as dear as they were: while the last is
- * placed the first are hit. */
+/* Cost of a round of the shortest windows on credit, if all sources are as expensive as before.
+ * While the last is attached the first are hit. */
 static double ask_cost(const struct budget *b)
 {
 	double cost = 0, nr = 0;
@@ -351,8 +354,8 @@ static double ask_cost(const struct budget *b)
 	return cost * (1 + nr * ASK_PLACING);
 }
 
-/* A short window while it is not paid: of those that may have to be dropped, and of all if that
- * takes only a part of the income: a storm may be over, which nobody has to wait to be paid for. */
+/* Plans short windows before the bucket can pay for a round: for sources that may have to be
+ * dropped, and for all if that costs only a part of the income, as a burst may be over. */
 static bool plan_on_credit(struct budget *b, double pause_ns)
 {
 	double income = budget_allowed(b), wait_ns;
@@ -371,7 +374,7 @@ static bool plan_on_credit(struct budget *b, double pause_ns)
 	return any;
 }
 
-/* A window on credit ends as soon as it has shown that a source is as dear as it was. */
+/* A window on credit ends as soon as it shows that its source is as expensive as before. */
 static bool is_shown(const struct budget *b, const struct budget_source *s, double height)
 {
 	if (s->starved)
@@ -379,10 +382,8 @@ static bool is_shown(const struct budget *b, const struct budget_source *s, doub
 	return s->cost_ns >= s->rate * ASK_STEP_NS / NS_PER_S;
 }
 
-/*
- * For how long probes were hit after the windows that ended before this round.  Those that were not
- * hit in theirs, or had none, say nothing of that.
- */
+/* Learns for how long probes are hit after the end of a window, from the sources that were hit
+ * in their last one. */
 static void learn_tail(struct budget *b)
 {
 	double tail = 0, nr = 0;
@@ -423,8 +424,8 @@ static void drop(struct budget_source *s)
 	s->dropped = true;
 }
 
-/* Drops the most expensive of those that have starved for long enough.  One in a round: what it
- * leaves may be enough for the others. */
+/* Drops the most expensive of the sources that are starved for long enough.  Only one in each
+ * round: its share may be enough for the others. */
 static void drop_one(struct budget *b)
 {
 	struct budget_source *worst = NULL;
@@ -441,8 +442,7 @@ static void drop_one(struct budget *b)
 	drop(worst);
 }
 
-/* No hit in a window says something only if the node ran meanwhile: it may have waited for a
- * CPU. */
+/* A window without hits counts only if the node ran in it, and did not wait for a CPU. */
 static bool shows(const struct budget *b, const struct budget_source *s)
 {
 	bool ran = b->own_per_s < BUDGET_MIN_BUSY * NS_PER_S ||
@@ -451,7 +451,7 @@ static bool shows(const struct budget *b, const struct budget_source *s)
 	return s->on_ns > 0 && (s->cost_ns > 0 || ran);
 }
 
-/* What was learned in it. */
+/* Updates rates from the round, and what follows from them. */
 static void end_round(struct budget *b, uint64_t now_ns)
 {
 	double height;
@@ -521,7 +521,7 @@ static void await_round(struct budget *b, uint64_t now_ns)
 	pause = (double)(now_ns - b->round_end_ns);
 	b->round_cost_ns = plan(b, 1);
 	if (b->credit_ns < b->round_cost_ns * RESERVE) {
-		b->due_ns = 0; /* something else has spent it */
+		b->due_ns = 0; /* income was spent otherwise since */
 		if (pause >= ASK_AGAIN_NS && plan_on_credit(b, pause))
 			begin_round(b, true);
 		return;
@@ -559,8 +559,8 @@ bool budget_wants(const struct budget *b, unsigned int i)
 	return !s->sampled || (b->in_round && !s->done);
 }
 
-/* Each measurement takes CPU, too: few of them, unless something dear may be on that is not paid
- * for. */
+/* Each measurement takes CPU, too: so they are rare, unless expensive sources may be on that the
+ * bucket cannot pay for. */
 uint64_t budget_check_ns(const struct budget *b)
 {
 	bool saved = b->credit_ns > budget_allowed(b) * BUDGET_SAVED_S / 2;

@@ -20,19 +20,19 @@
 #include "probe/limit/meter.h"
 #include "probe/limit/duty_cycle.h"
 
-/* Lines that nobody has written yet; what is beyond is left out. */
+/* Lines of the log that wait to be written; more are left out. */
 #define MOST_LINES 64u
 
 struct controller {
 	struct controller_config config;
 	struct meter *meter;
-	struct duty_cycle cycle; /* of the thread alone */
-	unsigned int rate;	 /* hits a second and scheduler; 0 = as many as there are */
-	double hit_ns;		 /* of one, as calibrated */
+	struct duty_cycle cycle; /* used by the controller's thread alone */
+	unsigned int rate;	 /* hits a second of each scheduler; 0 = no limit */
+	double hit_ns;		 /* cost of one hit, as calibrated */
 
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t wake;
 	bool stop, begun;
 	int begin_rc;
@@ -51,7 +51,7 @@ static uint64_t op_now(void *arg)
 	return clock_monotonic_ns();
 }
 
-/* False = it is to end. */
+/* False if the thread is to end. */
 static bool sleep_until(struct controller *c, uint64_t when)
 {
 	struct timespec t = {(time_t)(when / 1000000000u), (long)(when % 1000000000u)};
@@ -158,7 +158,8 @@ static const struct duty_cycle_ops ops = {
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Standard error may be slow, and this thread comes first: others write what it has to say. */
+/* Standard error may block, so this thread, which has real-time priority, leaves its log lines to
+ * others. */
 static void take_line(void *arg, const char *line)
 {
 	struct controller *c = arg;
@@ -202,7 +203,7 @@ static void publish(struct controller *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* controller_start() waits for that. */
+/* controller_start() waits until this has returned. */
 static int begin(struct controller *c)
 {
 	struct error err = {0};
@@ -224,7 +225,7 @@ static void *controller_main(void *arg)
 	int rc;
 
 	log_set_thread_taker(take_line, c);
-	/* Whoever limits must not wait behind those it limits. */
+	/* The controller must not wait for a CPU behind the threads whose overhead it limits. */
 	rc = c->config.no_realtime ? 0 : thread_come_first();
 	if (rc)
 		log_debug("the budget is kept less promptly: %s", error_text(-rc));

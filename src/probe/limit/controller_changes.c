@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* That nobody has fetched. */
+/* Changes that nobody has fetched. */
 #define MAX_CHANGES 4096u
-/* So many of work alone may wait one behind the other.  They are fetched some time after they came:
- * if each took the place of the one before, none would ever be old enough. */
+/* At most so many changes of work alone are kept in a row.  More than one, as they are fetched only
+ * when they have a certain age: if each replaced the one before, none would get that old. */
 #define MAX_WORK 16u
 
 void controller_changes_init(struct controller_changes *c)
@@ -22,7 +22,7 @@ void controller_changes_free(struct controller_changes *c)
 	pthread_mutex_destroy(&c->lock);
 }
 
-/* The last ones, so many, are of work alone. */
+/* True if the last `nr` changes are of work alone. */
 static bool is_work(const struct controller_changes *c, size_t nr)
 {
 	bool is = c->queue.len - c->next >= nr;
@@ -32,7 +32,7 @@ static bool is_work(const struct controller_changes *c, size_t nr)
 	return is;
 }
 
-/* Locked. */
+/* With the lock held. */
 static void make_room(struct controller_changes *changes, const struct controller_change *next)
 {
 	size_t waiting = changes->queue.len - changes->next, from = changes->next;
@@ -43,7 +43,7 @@ static void make_room(struct controller_changes *changes, const struct controlle
 		changes->queue.len = waiting;
 		changes->next = from = 0;
 	}
-	/* Of work alone the newest matters. */
+	/* Of changes of work alone the newest matters. */
 	if (!next->kinds && is_work(changes, MAX_WORK)) {
 		changes->queue.len--;
 		return;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What the overhead controller's thread reports to whoever reads the events: which kinds are
- * watched from when on.  In order of time; any thread.
- */
+/* What the overhead controller's thread reports to the reader of events: which kinds are enabled
+ * from when on.  In order of time; any thread. */
 #ifndef EBEAM_PROBE_CONTROLLER_CHANGES_H
 #define EBEAM_PROBE_CONTROLLER_CHANGES_H
 
@@ -14,14 +12,14 @@
 #include "abi/record.h"
 #include "base/vec.h"
 
-/* From ts_ns on these kinds are watched or not. */
+/* From ts_ns on these kinds are enabled, or not. */
 struct controller_change {
 	uint64_t ts_ns;
 	uint64_t kinds; /* bit set; 0: only `work` is reported */
 	enum coverage_state state;
-	/* Of all that happened so far, the part that was seen: by the reductions that the node
-	 * did, because it does less while it is probed; where those are not known by its CPU time,
-	 * without that of the probes. */
+	/* Part of all that happened so far that was seen, by the reductions that the node did, as
+	 * it does less while it is probed; without reductions by its CPU time less that of the
+	 * probes. */
 	uint32_t share_ppm;
 	uint64_t work, missed; /* as in struct rec_coverage */
 };
@@ -34,8 +32,8 @@ struct controller_changes {
 
 void controller_changes_init(struct controller_changes *c);
 void controller_changes_free(struct controller_changes *c);
-/* Whoever does not fetch loses only changes that others of the same kinds overtook: of each set of
- * kinds at least the last is kept. */
+/* If the queue is full, only changes are lost that are followed by others of the same kinds: at
+ * least the last of each set of kinds is kept. */
 void controller_changes_push(struct controller_changes *c, const struct controller_change *change);
 /* The next one, if it is not after until_ns. */
 bool controller_changes_next(struct controller_changes *c, uint64_t until_ns,

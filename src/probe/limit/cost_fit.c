@@ -5,10 +5,11 @@
 #include "base/compiler.h"
 
 #define FADE 0.98
-/* Stretches with and without probes must be known, and differ: 1 - r^2 of work and cost. */
+/* What a fit needs: so many stretches, and so much difference between them, 1 - r^2 of work and
+ * cost. */
 #define LEAST_STRETCHES 12.0
 #define LEAST_SPREAD	0.02
-/* Below that the cost does not show in the CPU time. */
+/* If cost is a smaller part of the CPU time it cannot be seen there. */
 #define LEAST_PART 0.02
 
 void cost_fit_add(struct cost_fit *f, double work, double calibrated_ns, double cpu_ns)
@@ -17,7 +18,7 @@ void cost_fit_add(struct cost_fit *f, double work, double calibrated_ns, double 
 
 	if (cpu_ns <= 0)
 		return;
-	/* What a stretch is off by grows with the root of its length. */
+	/* The standard error of a stretch grows with the square root of its length. */
 	weight = 1 / cpu_ns;
 	f->ww = f->ww * FADE + weight * work * work;
 	f->wc = f->wc * FADE + weight * work * calibrated_ns;
@@ -34,7 +35,7 @@ double cost_fit_factor(const struct cost_fit *f)
 	if (f->nr < LEAST_STRETCHES || f->ww <= 0 || f->cc <= 0 ||
 	    spread < LEAST_SPREAD * f->ww * f->cc)
 		return 1;
-	/* The part of CPU time that cost explains at most, where there was most of it. */
+	/* Upper bound of the part of CPU time that cost explains. */
 	if (f->cc < LEAST_PART * f->ct)
 		return 1;
 	factor = (f->ww * f->ct - f->wc * f->wt) / spread;

@@ -9,28 +9,30 @@
 #include "base/compiler.h"
 #include "base/log.h"
 
-/* A thread that comes first never spins. */
+/* Least time between two steps: a real-time thread must not spin. */
 #define SHORTEST_SLEEP_NS 200000ull
-/* Whoever answers for a span of time must know what was done in it. */
+/* How often the node's work is reported, so that each interval shown has its own. */
 #define REPORT_WORK_NS 50000000ull
 #define LOG_NS	       500000000ull
-/* Placing the probes of a round takes some ms.  Perf events take 0.1 s each to remove, and stay hit
- * meanwhile. */
+/* Shortest windows: attaching the probes of a round takes some ms.  Perf events take 0.1 s each to
+ * remove, and are hit until then. */
 #define LEAST_WINDOW_NS	     3000000.0
 #define LEAST_WINDOW_PERF_NS 100000000.0
-/* For so long after it was put off a group may still be hit: the kernel waits for all CPUs. */
+/* For so long after it was disabled a group may still be hit: the kernel waits for all CPUs. */
 #define TAIL_NS 300000000ull
-/* Between two measurements while probes are placed; and others run for a part of that then. */
+/* While probes are attached: time between two measurements, and between them a pause in which other
+ * threads can run. */
 #define PLACING_NS	 2000000ull
 #define PLACING_PAUSE_NS 1000000ull
 #define NO_LIMIT	 1e12
-/* So many tell what one costs. */
+/* Least number of hits from which the cost of one is derived. */
 #define HITS_THAT_TELL 20
 #define LEAST_OWN_NS   1000000.0
-/* No program runs for longer: without stacks and terms, and with them. */
+/* Longest run time of a program: without stacks and terms, and with them. */
 #define MOST_RUN_NS	  5000.0
 #define MOST_RUN_STACK_NS 50000.0
-/* Until the next try to place what could not be placed, twice as long each time; then it goes. */
+/* Time until a failed attach is tried again, doubled each time; and failures after which the group
+ * is given up. */
 #define RETRY_NS      250000000ull
 #define MOST_FAILURES 5u
 
@@ -82,7 +84,7 @@ static void take_hits(struct duty_cycle *d, unsigned int i)
 		hit_account_hits(&d->account, i, &hits, d->groups[i].on);
 }
 
-/* A limit of hits is one of what these cost of late. */
+/* A limit of hits is kept as one of CPU time, by what a hit cost of late. */
 static void limit_hits(struct duty_cycle *d)
 {
 	const struct hit_account_total *total = &d->account.total;
@@ -122,7 +124,7 @@ static void measure(struct duty_cycle *d)
 	budget_pass(&d->budget, step.wall_ns, step.own_ns, step.spent_ns);
 }
 
-/* Probes cannot have taken more than all the CPU that the node used. */
+/* False if even all the CPU time that the node used since could not exceed the budget. */
 static bool is_worth_measuring(const struct duty_cycle *d, uint64_t now)
 {
 	return d->nr_leaving || d->budget.in_round ||
@@ -131,7 +133,7 @@ static bool is_worth_measuring(const struct duty_cycle *d, uint64_t now)
 		       MAX(d->budget.credit_ns, 0) / 2;
 }
 
-/* Done so far, next to something that happens now. */
+/* Reads the node's count of its work now, next to an event of which it gives the position. */
 static double work_now(const struct duty_cycle *d)
 {
 	return hit_account_work(&d->account, d->ops->work(d->arg));
@@ -168,13 +170,13 @@ static uint32_t share_ppm(const struct duty_cycle *d, const struct duty_cycle_gr
 	return (uint32_t)(1e6 * MIN(share, 1) + 0.5);
 }
 
-/* Steps that the node did: reductions, or of 100 ns of its own CPU. */
+/* Units of work: reductions, or each 100 ns of the node's own CPU. */
 static double steps(const struct duty_cycle *d, double work, double own)
 {
 	return MAX(d->has_work ? work : own / 100, 0);
 }
 
-/* While a group was off; an open window is watched up to now. */
+/* Units of work while a group was off; an open window counts as on up to now. */
 static double steps_missed(const struct duty_cycle *d, const struct duty_cycle_group *u,
 			   double work)
 {
@@ -196,7 +198,7 @@ static enum coverage_state state_of(const struct duty_cycle *d, unsigned int i)
 	return d->budget.sources[i].dropped ? COVERAGE_DROPPED : COVERAGE_OFF;
 }
 
-/* `work`: as it was read last, at ts_ns. */
+/* `work`: as last read, at ts_ns. */
 static void report(struct duty_cycle *d, unsigned int i, uint64_t ts_ns, double work)
 {
 	struct duty_cycle_group *u = &d->groups[i];
@@ -213,7 +215,7 @@ static void report(struct duty_cycle *d, unsigned int i, uint64_t ts_ns, double 
 	d->ops->report(d->arg, i, &change);
 }
 
-/* How far the node is. */
+/* Reports the node's work so far. */
 static void report_work(struct duty_cycle *d, uint64_t now)
 {
 	struct controller_change change = {
@@ -250,18 +252,16 @@ static void log_cost(struct duty_cycle *d, uint64_t now)
 
 /* ---- off ------------------------------------------------------------------------------------- */
 
-/*
- * The node's count of what it did is read next to the moment in which events begin and end to come,
- * while the probes are there: without them it does several times as much.
- */
+/* The node's count of its work is read right before and after its events are disabled, while the
+ * probes are still attached: without them the node does several times as much in the same time. */
 static void disable(struct duty_cycle *d, unsigned int i)
 {
 	struct duty_cycle_group *u = &d->groups[i];
 	double work = work_now(d);
-	uint64_t last_ns = now_ns(d), ts_ns; /* surely all was seen; surely nothing is any more */
+	uint64_t last_ns = now_ns(d), ts_ns; /* last: all seen up to here; ts: none from here on */
 
 	d->ops->disable(d->arg, i);
-	/* This thread may have waited for a CPU in between. */
+	/* The mean, as this thread may have waited for a CPU in between. */
 	work = (work + work_now(d)) / 2;
 	ts_ns = now_ns(d);
 	close_window(d, u, ts_ns, work);
@@ -281,7 +281,7 @@ static void take_away(struct duty_cycle *d, unsigned int i)
 		budget_ended(&d->budget, i);
 }
 
-/* After all was measured that was hit until they were gone. */
+/* Call when all hits are measured that came until the kernel had removed the perf events. */
 static void end_leaving(struct duty_cycle *d)
 {
 	for (unsigned int i = 0; i < d->nr; i++) {
@@ -294,7 +294,7 @@ static void end_leaving(struct duty_cycle *d)
 	d->nr_leaving = 0;
 }
 
-/* Of those that should be off and are not, the dearest. */
+/* The most expensive group that is on and should be off; nr = none. */
 static unsigned int next_to_turn_off(const struct duty_cycle *d)
 {
 	unsigned int found = d->nr;
@@ -315,7 +315,7 @@ static void report_dropped(struct duty_cycle *d)
 	}
 }
 
-/* After it was measured. */
+/* Call after measure(). */
 static void turn_off_due(struct duty_cycle *d)
 {
 	unsigned int order[BUDGET_MAX_SOURCES], nr = 0, i;
@@ -345,7 +345,7 @@ static int turn_on(struct duty_cycle *d, unsigned int i, struct error *err)
 	d->ops->enable(d->arg, i);
 	work = (work + work_now(d)) / 2;
 	now = now_ns(d);
-	/* What was hit up to now was hit for nothing. */
+	/* Hits up to now gave no events: they count as tail. */
 	take_hits(d, i);
 	u->on = true;
 	u->failures = 0;
@@ -356,8 +356,8 @@ static int turn_on(struct duty_cycle *d, unsigned int i, struct error *err)
 	return 0;
 }
 
-/* Something is short, and there may be more of it later; or never.  If the node is gone it is no
- * failure. */
+/* A resource is short, for some time or for ever, so the attach is tried again.  A node that has
+ * exited is no failure. */
 static void put_off(struct duty_cycle *d, unsigned int i, int rc)
 {
 	struct duty_cycle_group *u = &d->groups[i];
@@ -375,7 +375,7 @@ static bool is_put_off(const struct duty_cycle *d, unsigned int i)
 	return d->groups[i].retry_ns && now_ns(d) < d->groups[i].retry_ns;
 }
 
-/* Nobody waits in a round for what cannot be placed now. */
+/* The others of a round do not wait for groups that cannot be attached now. */
 static void pass_over(struct duty_cycle *d)
 {
 	for (unsigned int i = 0; i < d->nr; i++) {
@@ -385,13 +385,13 @@ static void pass_over(struct duty_cycle *d)
 	}
 }
 
-/* Of those that should be on and are not, the one whose window is longest: windows lie within each
- * other.  nr = none. */
+/* The group that is off and should be on, with the longest window first, as windows lie within each
+ * other; nr = none. */
 static unsigned int next_to_turn_on(const struct duty_cycle *d)
 {
 	unsigned int found = d->nr;
 
-	/* The kernel would have this thread wait until perf events are gone. */
+	/* Attaching would block until the kernel has removed all perf events. */
 	if (d->nr_leaving)
 		return d->nr;
 	for (unsigned int i = 0; i < d->nr; i++) {
@@ -425,7 +425,7 @@ static void turn_on_due(struct duty_cycle *d)
 		}
 		if (now_ns(d) - d->taken_ns < PLACING_NS)
 			continue;
-		/* What is on may have to go before all are. */
+		/* Groups that are on already may exceed the budget before the last is. */
 		if (!d->ops->pause(d->arg, SHORTEST_SLEEP_NS))
 			return;
 		measure(d);
@@ -443,7 +443,7 @@ static void forget_switches(struct duty_cycle *d)
 	hit_account_forget_switches(&d->account, clocks.switch_ns);
 }
 
-/* Measures, and has what is due to go. */
+/* Measures, and disables what should be off. */
 static void measure_and_turn_off(struct duty_cycle *d)
 {
 	bool gone = d->nr_leaving && !d->ops->is_closing(d->arg);
@@ -456,7 +456,8 @@ static void measure_and_turn_off(struct duty_cycle *d)
 	turn_off_due(d);
 }
 
-/* As next_to_turn_on() does; what is on meanwhile may have to go, too.  False = it is to end. */
+/* Waits until perf events are removed, as next_to_turn_on() does; measures meanwhile.  False if the
+ * thread is to end. */
 static bool await_leaving(struct duty_cycle *d)
 {
 	while (d->nr_leaving) {
@@ -481,7 +482,7 @@ int duty_cycle_begin(struct duty_cycle *d, struct error *err)
 		rc = turn_on(d, i, err);
 		if (rc)
 			return rc;
-		/* In debt it is found out after each whether it was that one. */
+		/* In debt it is measured after each group whether that one is too expensive. */
 		if (i + 1 < d->nr && now_ns(d) - d->taken_ns < PLACING_NS &&
 		    d->budget.credit_ns >= 0)
 			continue;

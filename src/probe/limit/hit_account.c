@@ -6,10 +6,10 @@
 
 #include "base/compiler.h"
 
-/* Fewer hits show no run time. */
+/* Run time is derived from at least this many hits. */
 #define RUN_MIN_HITS 20u
-/* The node's CPU time moves in ticks of some ms: a stretch of the fit is longer if nothing ends
- * it. */
+/* Length of a stretch of the fit if no probe is switched before: the node's CPU time is counted in
+ * ticks of some ms. */
 #define STRETCH_NS 500000000ull
 
 void hit_account_start(struct hit_account *a, unsigned int nr, double most_run_ns,
@@ -35,7 +35,7 @@ double hit_account_work(const struct hit_account *a, double work)
 	return MAX(work - a->start.work, a->total.work);
 }
 
-/* The least of what was seen last; as long as nothing was, the most there may be. */
+/* Least of the recent run times of a hit; until there are any, the longest possible. */
 static double least_run_ns(const struct hit_account *a, unsigned int group)
 {
 	unsigned int nr = MIN(a->groups[group].nr_runs, HIT_ACCOUNT_RUNS);
@@ -46,8 +46,8 @@ static double least_run_ns(const struct hit_account *a, unsigned int group)
 	return least;
 }
 
-/* Programs do all their work only while their events come: what they run for else, a check of a
- * switch, is no measure of that. */
+/* Learns run times only while the group is enabled: else programs only check their switch and
+ * return. */
 static void learn_run(struct hit_account *a, unsigned int group, uint64_t hits, uint64_t run_ns)
 {
 	struct attach_hits *few = &a->groups[group].few;

@@ -15,11 +15,11 @@
 struct meter {
 	const struct attach *attach;
 	struct mem *mem;
-	struct mem_range *ranges; /* of the counters of work */
+	struct mem_range *ranges; /* where the counters of work are in the node */
 	uint64_t *values;
 	unsigned int nr_ranges;
 	clockid_t clock;
-	uint64_t node_ns; /* at the last time */
+	uint64_t node_ns; /* as last read */
 	uint64_t open_ns, node_open_ns;
 };
 

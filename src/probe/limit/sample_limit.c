@@ -4,8 +4,8 @@
 
 #include "probe/limit/budget.h"
 
-/* CPU of the node in a span that is judged: a few samples of an idle one, in ticks of 10 ms, say
- * nothing. */
+/* CPU that the node must have used before it is judged again: clocks have ticks of 10 ms, so a
+ * shorter span has too large an error. */
 #define JUDGED_OWN_NS 5e8
 
 void sample_limit_init(struct sample_limit *l, double percent, unsigned int freq)
@@ -15,7 +15,7 @@ void sample_limit_init(struct sample_limit *l, double percent, unsigned int freq
 		l->max_weight *= 2;
 }
 
-/* Percent; *allowed: a node that uses next to nothing is limited as if it used BUDGET_MIN_BUSY. */
+/* Overhead, percent; *allowed: the limit, for an almost idle node as if it used BUDGET_MIN_BUSY. */
 static double share_of(const struct sample_limit *l, const struct sample_clocks *c, double *allowed,
 		       bool *of_core)
 {
@@ -41,7 +41,8 @@ bool sample_limit_step(struct sample_limit *l, const struct sample_clocks *now)
 	for (double share = l->share; share > l->allowed && l->weight < l->max_weight; share /= 2)
 		l->weight *= 2;
 	if (l->weight == before && l->weight < l->max_weight && l->share > l->allowed / 2) {
-		/* Not too much now, but what was too much before is not made up for like that. */
+		/* The overhead so far is too high, but the last span was not: the higher weight
+		 * stays. */
 		l->share = share_of(l, now, &l->allowed, &l->of_core);
 		l->weight *= l->share > l->allowed ? 2 : 1;
 	}

@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps what samples cost a node below a share of its own CPU, by taking fewer of them.  Pure
- * logic: it gets what was used so far, and answers how many samples of the first frequency one
- * is to stand for: 1, and a power of two once they cost too much.  It does not go back.
+ * Keeps what samples cost a node below a share of its own CPU time, by taking fewer of them.  Pure
+ * logic: it is given what was used so far, and returns a weight: how many samples of the first
+ * frequency one is to stand for.  That is 1, then powers of two if samples cost too much; it never
+ * falls.
  */
 #ifndef EBEAM_PROBE_SAMPLE_LIMIT_H
 #define EBEAM_PROBE_SAMPLE_LIMIT_H
 
 #include <stdbool.h>
 
-/* All since sampling began, in ns. */
+/* Sums since sampling began, ns. */
 struct sample_clocks {
-	double spent_ns; /* of the node's CPU, by samples */
-	double own_ns;	 /* CPU that the node used beside that */
+	double spent_ns; /* CPU of the node that samples took */
+	double own_ns;	 /* other CPU of the node */
 	double wall_ns;
 };
 
 struct sample_limit {
 	double percent; /* of own_ns; see budget_share() */
 	unsigned int weight, max_weight;
-	struct sample_clocks judged; /* up to here */
-	/* Why the weight is what it is: what samples cost in the last span, or so far if that is
-	 * what was too much; what they may cost, and of what. */
+	struct sample_clocks judged; /* as of the last decision */
+	/* Reason of the weight: what samples cost in the last span, or so far if that was too much;
+	 * what they may cost; and whether both are percent of a core (budget_share()). */
 	double share, allowed;
 	bool of_core;
 };
 
-/* freq: in Hz; one sample of a CPU in a second are taken at least. */
+/* freq: in Hz; each CPU is sampled at least once a second. */
 void sample_limit_init(struct sample_limit *l, double percent, unsigned int freq);
-/* Is the weight another one now?  Judges nothing before the node used enough CPU since the last
- * time, so that clocks of 10 ms can tell. */
+/* True if the weight has changed.  Decides only when the node has used enough CPU since the last
+ * decision for clocks with ticks of 10 ms. */
 bool sample_limit_step(struct sample_limit *l, const struct sample_clocks *now);
 
 #endif

@@ -26,7 +26,8 @@ static bool is_id(const struct btf *btf, uint32_t id)
 	return id < btf__type_cnt(btf);
 }
 
-/* That nothing in it leads out of it: libbpf follows all without looking. */
+/* True if the type refers only to types and names within the file: libbpf follows references
+ * without a check. */
 static bool is_sound(const struct btf *btf, const struct btf_type *t)
 {
 	bool good = btf__name_by_offset(btf, t->name_off) != NULL;
@@ -87,7 +88,7 @@ static int check_file(const char *path, struct error *err)
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
-/* Of this thread, as its C library registered it. */
+/* FS base of this thread, as its C library registered it. */
 static uint64_t own_fsbase(void)
 {
 	unsigned long base = 0;
@@ -100,7 +101,7 @@ static bool fits(const struct kernel_btf_bpf *skel)
 {
 	return skel->bss->field_pid_tgid == skel->bss->kernel_pid_tgid &&
 	       skel->bss->field_fsbase == own_fsbase() &&
-	       (int64_t)skel->bss->field_stack < 0 && /* an address of the kernel */
+	       (int64_t)skel->bss->field_stack < 0 && /* must be an address of the kernel */
 	       memcmp(skel->bss->field_comm, skel->bss->kernel_comm,
 		      sizeof(skel->bss->kernel_comm)) == 0;
 }

@@ -16,7 +16,7 @@
 struct call_probes {
 	struct call_programs programs;
 	VEC(struct source_point) points;
-	VEC(char *) strings; /* of theirs */
+	VEC(char *) strings; /* owned strings of the points */
 };
 
 void call_probes_open(struct call_probes **out, const struct call_programs *programs)
@@ -74,7 +74,7 @@ int call_probes_add(struct call_probes *p, const struct call_probe *c, struct er
 		.cookie = CALL_COOKIE(c->point, c->nif),
 	};
 
-	/* Process, arguments, caller; of a NIF env, number, arguments. */
+	/* First three arguments: process, argument array, caller; of a NIF: env, argc, argv. */
 	if (!placement_find_pair(&sites, c->elf, c->addr, PLACEMENT_ARGS(3), c->returns) ||
 	    offset == UINT64_MAX)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s cannot be probed: %s",

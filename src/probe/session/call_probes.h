@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Uprobes on the C functions that Erlang code calls, BIFs and NIFs: any number of them, at the
- * cheapest site of each that is proven (placement.h).
- */
+/* Uprobes on C functions that Erlang code calls, BIFs and NIFs: any number of them, each at the
+ * cheapest site in the function that is proven (placement.h). */
 #ifndef EBEAM_PROBE_CALL_PROBES_H
 #define EBEAM_PROBE_CALL_PROBES_H
 
@@ -13,25 +11,26 @@
 #include "probe/session/session.h"
 
 struct call_probe {
-	const char *path;	    /* of the file, as the kernel finds it now */
-	const struct elf_file *elf; /* the same */
+	const char *path;	    /* of the file, as the kernel resolves it now */
+	const struct elf_file *elf; /* the same file */
 	uint64_t addr;		    /* of the function, in the file's addresses */
 	const char *name;	    /* for errors */
 	uint32_t point;		    /* number of the function */
 	bool nif;
-	bool returns; /* its end, too */
+	bool returns; /* with a probe of its return */
 };
 
 struct call_probes;
 
 void call_probes_open(struct call_probes **out, const struct call_programs *programs);
-void call_probes_close(struct call_probes *p); /* NULL ok; once they are gone */
-/* What the calls of a function must fulfil to be reported.  ERROR_KIND_FAILED. */
+void call_probes_close(struct call_probes *p); /* NULL ok; after session_stop() */
+/* Conditions for calls of a function to be reported.  ERROR_KIND_FAILED. */
 int call_probes_filter(struct call_probes *p, uint32_t point, const struct call_filter *filter,
 		       struct error *err);
-/* ERROR_KIND_KERNEL, ERROR_KIND_PRIVILEGE; ERROR_KIND_UNSUPPORTED: no site in it is proven. */
+/* ERROR_KIND_KERNEL, ERROR_KIND_PRIVILEGE; ERROR_KIND_UNSUPPORTED: the function has no proven
+ * site. */
 int call_probes_add(struct call_probes *p, const struct call_probe *probe, struct error *err);
-/* What was added, for session_add_calls(): borrowed, as they are after the last one. */
+/* All points added so far, for session_add_calls(); borrowed, valid until call_probes_close(). */
 const struct source_point *call_probes_points(const struct call_probes *p, unsigned int *nr);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See program_trial.h.  libbpf asks whoever handles a kind of section before it loads a program of
- * it: that is where each program is loaded here, with a log of its own, and where libbpf is given
- * a program of two instructions in its place, which every kernel takes.  So an object is relocated
- * once for all its programs, and a refusal does not end its load.
+ * See program_trial.h.  libbpf calls a handler for the section of a program before it loads that.
+ * The handlers here load each program themselves, with a log of its own, and give libbpf a program
+ * of two instructions instead, which every kernel accepts.  So an object is relocated only once for
+ * all its programs, and a refused program does not end the load of the others.
  */
 #include "probe/session/program_trial.h"
 
@@ -23,18 +23,18 @@
 #include "probe/kernel/uprobe.h"
 #include "probe/session/programs.h"
 
-#define LICENSE	      "Dual BSD/GPL" /* of all our programs */
-#define LOG_STATS     4u	     /* BPF_LOG_STATS: figures, and the words of a refusal */
+#define LICENSE	      "Dual BSD/GPL" /* of all programs of ebeam */
+#define LOG_STATS     4u	     /* BPF_LOG_STATS: figures, and the error */
 #define LOG_ALL	      5u	     /* with instructions */
 #define LOG_SIZE      (64u << 10)
 #define LOG_ALL_SIZE  (15u << 20) /* kernels of before 5.17 take 16 MiB at most */
-#define THREADS	      16u	  /* for which maps have room that nobody uses */
+#define THREADS	      16u	  /* that maps by thread have room for */
 #define HASH_ELEMENTS 256u
 #define MAX_PARTS     8u
 #define SOME_ADDRESS  0x7f0000000000ull
 #define SOME_NS	      1000000u
 #define SOME_OFFSET   128u
-#define SOME_WORDS    256u /* of terms of calls, as trace has it */
+#define SOME_WORDS    256u /* words of terms of a call, as in trace */
 #define SOME_DEPTH    5u
 
 struct trial_run {
@@ -43,11 +43,11 @@ struct trial_run {
 	char *log;
 };
 
-static _Thread_local struct trial_run *running; /* NULL: programs are loaded to be run */
+static _Thread_local struct trial_run *running; /* NULL: programs are loaded normally */
 
-/* ---- a node that is none --------------------------------------------------------------------- */
+/* ---- a made-up node -------------------------------------------------------------------------- */
 
-/* Of OTP 27; only the last of these makes other code of programs. */
+/* Process tables of OTP 27; only the last field makes a difference for the code of programs. */
 static struct id_table some_table(unsigned int otp)
 {
 	return (struct id_table){
@@ -92,7 +92,7 @@ void program_trials_config(struct session_config *c, struct source_plan *plan,
 
 /* ---- what the kernel made of it -------------------------------------------------------------- */
 
-/* What the kernel shows of a program. */
+/* A loaded program as the kernel shows it. */
 struct shown {
 	unsigned char *machine;
 	struct bpf_insn *insns;
@@ -107,8 +107,8 @@ static void shown_free(struct shown *s)
 	free(s->functions);
 }
 
-/* False: it does not, who asks lacks CAP_SYSLOG or kernel.kptr_restrict is 2; or the program is
- * not compiled. */
+/* False if the kernel shows no code: without CAP_SYSLOG, with kernel.kptr_restrict 2, or if the
+ * program is not compiled. */
 static bool show(struct shown *s, int fd)
 {
 	struct bpf_prog_info *info = &s->info;
@@ -143,7 +143,7 @@ static unsigned int deepest(const struct shown *s, const struct verifier_log *lo
 		.starts = starts,
 	};
 
-	/* Some kernels add functions of their own behind ours. */
+	/* Some kernels append functions of their own to those of the program. */
 	if (MAX(s->info.nr_func_info, 1u) > log->nr_functions)
 		return 0;
 	for (uint32_t i = 0; i < log->nr_functions; i++)
@@ -239,13 +239,13 @@ static const struct {
 	{"perf_event", BPF_PROG_TYPE_PERF_EVENT},
 };
 
-/* What one of several threads tries. */
+/* Programs that one of several threads tries. */
 struct part {
 	const struct session_config *config;
 	const struct kernel_features *kernel;
 	const struct program_choice *choice;
 	enum attach_way way;
-	unsigned int nr, of; /* of the programs that are wanted, each of-th from the nr-th on */
+	unsigned int nr, of; /* every of-th of the wanted programs, from the nr-th on */
 	struct program_trials out;
 	int rc;
 	struct error err;
@@ -256,7 +256,7 @@ static bool is_wanted(const struct program_choice *choice, const char *program)
 	return !choice->wants || choice->wants(choice->arg, program);
 }
 
-/* Of perf events are samples and breakpoints. */
+/* Programs of type perf event (samples, breakpoints) are never attached by uprobe_multi. */
 static bool is_multi(const struct part *part, const struct bpf_program *p)
 {
 	return part->way == ATTACH_MULTI && bpf_program__type(p) == BPF_PROG_TYPE_KPROBE;
@@ -275,7 +275,7 @@ static void choose(struct ebeam_bpf *skel, const struct part *part)
 	}
 }
 
-/* Nothing is kept in them. */
+/* The programs are not run, so maps can be small. */
 static void shrink_hashes(struct bpf_object *obj)
 {
 	struct bpf_map *map;
@@ -290,7 +290,7 @@ static void shrink_hashes(struct bpf_object *obj)
 	}
 }
 
-/* The model of all rings; descriptor or negative errno. */
+/* Creates the inner map that is the model of all rings; descriptor or negative errno. */
 static int set_ring(struct ebeam_bpf *skel)
 {
 	int ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ebeam_ring", 0, 0,
@@ -354,7 +354,8 @@ static void *try_part(void *arg)
 	return NULL;
 }
 
-/* Once: libbpf 1.1 frees its list twice if the last one is taken away again. */
+/* Called once, never undone: libbpf 1.1 frees its list of handlers twice when the last is
+ * removed. */
 static int register_handlers(void)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = before_load);
@@ -371,7 +372,8 @@ static int register_handlers(void)
 	return 0;
 }
 
-/* The verifier takes most of the time, and works on as many CPUs as ask it. */
+/* The verifier takes most of the time, and runs in parallel for threads that load at the same
+ * time. */
 static unsigned int nr_parts(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -424,7 +426,7 @@ static int run_trials(struct program_trials *out, const struct session_config *c
 int program_trials_run(struct program_trials *out, const struct session_config *c,
 		       const struct program_choice *choice, struct error *err)
 {
-	/* libbpf has one list of handlers. */
+	/* libbpf has one global list of handlers. */
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 	int rc;
 

@@ -28,7 +28,7 @@
 /* Maps, programs and rings, an event and a ring for each CPU, and files of the node. */
 #define FILES_FIXED   256u
 #define FILES_PER_CPU 4u
-/* Where each uprobe is a perf event with a link. */
+/* One more for each point, if each uprobe is a perf event with a link of its own. */
 #define FILES_OF_POINTS (2u * SOURCE_MAX_POINTS)
 
 #define LOCKED_FIX "ulimit -l unlimited, or grant CAP_SYS_RESOURCE"
@@ -40,7 +40,7 @@ static unsigned int files_needed(void)
 	return FILES_FIXED + FILES_PER_CPU * (unsigned int)MAX(cpus, 1);
 }
 
-/* libbpf says EINVAL too when it runs out of descriptors half way. */
+/* libbpf also returns EINVAL when it runs out of descriptors. */
 bool programs_needs_files(int rc)
 {
 	struct rlimit limit;
@@ -60,13 +60,14 @@ void programs_raise_limits(void)
 {
 	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY}, memory, files;
 
-	/* Where BPF memory counts; elsewhere that is harmless. */
+	/* RLIMIT_MEMLOCK matters only where the kernel counts BPF memory as locked; elsewhere
+	 * raising it does no harm. */
 	if (setrlimit(RLIMIT_MEMLOCK, &unlimited) && getrlimit(RLIMIT_MEMLOCK, &memory) == 0) {
 		memory.rlim_cur = memory.rlim_max;
 		setrlimit(RLIMIT_MEMLOCK, &memory);
 		programs_count_as_locked();
 	}
-	/* A low soft limit is what shells have by default; the hard one only root can raise. */
+	/* Shells have a low soft limit by default; only root can raise the hard one. */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files_needed()) {
 		rlim_t hard = files.rlim_max;
 
@@ -90,7 +91,7 @@ static bool can_create_map(void)
 
 static bool counts_as_locked;
 
-/* Once, and before any thread loads programs: the limit is that of the whole process. */
+/* Called once, before any thread loads programs, as the limit is that of the whole process. */
 static void try_locked_memory(void)
 {
 	struct rlimit limit, none;
@@ -114,7 +115,7 @@ bool programs_count_as_locked(void)
 	return counts_as_locked;
 }
 
-/* A map that is too large for the limit is refused as one that may not be had. */
+/* The kernel refuses a map beyond this limit with EPERM, as if the privilege for it was missing. */
 static bool lacks_locked_memory(void)
 {
 	struct rlimit limit;
@@ -145,10 +146,10 @@ bool programs_are_refused(int rc)
 
 int programs_error(int rc, struct error *err)
 {
-	int btf = rc == -ESRCH ? kernel_btf_find() : 0; /* so libbpf says that it found none */
+	int btf = rc == -ESRCH ? kernel_btf_find() : 0; /* so libbpf reports that it found no BTF */
 
 	if (rc == -ESRCH && !btf)
-		btf = -ENOMEM; /* it can be read alone, but could not beside all else */
+		btf = -ENOMEM; /* can be read alone, but not with all else that is loaded */
 	if (error_limit_fix(btf))
 		return error_set(err, ERROR_KIND_FAILED, btf,
 				 "cannot read the BTF of this kernel: %s", error_text(btf));
@@ -168,7 +169,7 @@ int programs_error(int rc, struct error *err)
 			err, ERROR_KIND_PRIVILEGE, rc,
 			"BPF maps count as locked memory on this kernel, of which there is "
 			"too little: " LOCKED_FIX " (see ebeam doctor)");
-	/* The verifier answers EACCES, who may not load gets EPERM. */
+	/* The verifier returns EACCES; without the privilege to load it is EPERM. */
 	if (rc == -EPERM)
 		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
 				 "cannot load BPF programs: %s. %s (see ebeam doctor)",
@@ -267,11 +268,9 @@ bool programs_need_threads(const struct session_config *c)
 	return c->calls || c->events;
 }
 
-/*
- * Programs of breakpoints need maps that are allocated as a whole, others where the kernel wants
- * it: with room for the threads that there are, which are nearly all made when a node starts, and
- * a quarter more; none in maps that nobody uses.
- */
+/* Programs of breakpoints need maps that are allocated as a whole, other programs only where the
+ * kernel requires it.  There is room for the threads of now and a quarter more, as a node starts
+ * nearly all its threads at the beginning; maps that are not used have no room. */
 int programs_size_maps(struct ebeam_bpf *skel, const struct session_config *c,
 		       const struct kernel_features *kernel, size_t nr_threads, struct error *err)
 {

@@ -24,7 +24,8 @@ static bool drop_calls(struct session_config *c, const char *program, const char
 	return true;
 }
 
-/* The first refused program that the run cannot do without; `dropped` are the others. */
+/* Takes kinds of events and calls out of the run whose programs are refused; *dropped is the first
+ * of these programs.  Returns the first refused program that the run cannot do without. */
 static const struct program_trial *drop_kinds(const struct program_trials *trials,
 					      struct session_config *c,
 					      const struct program_trial **dropped)
@@ -59,7 +60,7 @@ int refusal_drop(struct session_config *c, const struct program_choice *choice, 
 		return rc;
 	}
 	needed = drop_kinds(&trials, c, &dropped);
-	/* Without them the run would do nothing. */
+	/* Nothing would be left of the run. */
 	if (!needed && dropped && !c->events->kinds && (!c->calls || c->calls_beside) && !c->freq)
 		needed = dropped;
 	if (needed && !programs_locked_down()) {

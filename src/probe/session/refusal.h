@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What becomes of a run if the kernel refuses some of its programs. */
+/* What is left of a run if the kernel refuses some of its programs. */
 #ifndef EBEAM_PROBE_REFUSAL_H
 #define EBEAM_PROBE_REFUSAL_H
 
@@ -9,11 +9,10 @@
 void refusal_text(char *buf, size_t size, const struct program_trial *t);
 
 /*
- * Of a run whose programs could not be loaded, for which *err stands: tries them one by one, and
- * takes out of its plan the kinds of events whose programs are refused, and calls of functions if
- * they are beside those (c->calls_beside; then c->calls is false).  0 if something is left
- * that can be loaded; else `rc`, with *err naming the first program that is refused, if there is
- * one.
+ * For a run whose programs could not be loaded, with *err set: tries the programs one by one, and
+ * takes the kinds of events out of its plan whose programs are refused, and the calls of functions
+ * if they come beside events (c->calls_beside; then c->calls becomes false).  0 if something is
+ * left that can be loaded; else `rc`, with *err naming the first refused program, if there is one.
  */
 int refusal_drop(struct session_config *c, const struct program_choice *choice, int rc,
 		 struct error *err);

@@ -16,7 +16,7 @@ struct pending {
 struct reorder {
 	VEC(unsigned char) bytes;    /* the copies, 8-byte aligned */
 	VEC(struct pending) records; /* sorted by time, from `next` on */
-	size_t next, released;	     /* records[next .. released-1] may go out */
+	size_t next, released;	     /* records[next .. released-1]: reorder_next() returns these */
 	uint64_t last_ns;
 	uint64_t late;
 	size_t max_size;
@@ -42,7 +42,7 @@ void reorder_close(struct reorder *r)
 	free(r);
 }
 
-/* Bytes that a record takes here.  A code record is reserved larger than what it holds. */
+/* Bytes that a copy takes.  (The ring has reserved more for a code record than its content.) */
 static size_t room_for(size_t size)
 {
 	return (size + 7) & ~(size_t)7;
@@ -75,7 +75,8 @@ static int by_time(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Drops what went out; what waits moves to the front, in order, so that equal times stay so. */
+/* Drops records that were returned; the others move to the front in order, so that those of equal
+ * time keep theirs. */
 static void compact(struct reorder *r)
 {
 	VEC(unsigned char) bytes = {0};
@@ -112,7 +113,8 @@ void reorder_release(struct reorder *r, uint64_t limit_ns)
 		r->released++;
 }
 
-/* Told when it is over; one that took longer than anything is held back for keeps its time. */
+/* The beginning of a collection is reported at its end: if it took longer than records are held
+ * back, it keeps its time. */
 static bool is_reported_at_end(const struct rec_header *h)
 {
 	const struct rec_raw_event *ev = (const void *)h;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See ring.h.  Copies what a drain finds into a struct reorder, which bounds and orders it. */
+/* See ring.h. Copies the records of a drain into a struct reorder, which limits and orders
+ * them. */
 #include "probe/session/ring.h"
 
 #include <bpf/bpf.h>
@@ -12,7 +13,7 @@
 #include "base/xalloc.h"
 #include "probe/session/reorder.h"
 
-#define REORDER_WINDOW_NS 10000000ull /* 10 ms: far above the time a program takes */
+#define REORDER_WINDOW_NS 10000000ull /* 10 ms: far more than a program needs to submit */
 
 struct ring_set {
 	struct source source;
@@ -71,7 +72,7 @@ static int ring_next(struct source *s, const struct rec_header **rec, struct err
 static int ring_fd(struct source *s)
 {
 	UNUSED(s);
-	return -1; /* records are submitted without wakeup: drained by time */
+	return -1; /* records are submitted without wakeup: drained at intervals */
 }
 
 static void ring_source_close(struct source *s)

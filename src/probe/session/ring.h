@@ -4,7 +4,7 @@
  *
  * A record is complete in its ring a moment after its time was taken, so a drain that began at T
  * has seen everything older than T minus a small window; younger records wait for the next drain.
- * What comes later than that all the same is clamped and counted (COUNTER_LATE).
+ * A record that is later still gets a later time and is counted (COUNTER_LATE).
  */
 #ifndef EBEAM_PROBE_RING_H
 #define EBEAM_PROBE_RING_H
@@ -18,19 +18,19 @@ struct ring_set;
 int ring_set_open(struct ring_set **out, const int *fds, unsigned int nr, struct error *err);
 void ring_set_close(struct ring_set *r);
 struct source *ring_set_source(struct ring_set *r);
-/* Records of user space, which take their places among the others: asked before each drain for
- * those up to a time; false = no more. */
+/* Records made in user space, which are merged with the others: before each drain `next` is called
+ * for those up to a time, until it returns false. */
 void ring_set_feed(struct ring_set *r,
 		   bool (*next)(void *ctx, uint64_t until_ns, struct rec_raw_coverage *out),
 		   void *ctx);
-/* How long a record waits for older ones; 10 ms if not said. */
+/* How long a record waits for older ones; default 10 ms. */
 void ring_set_window(struct ring_set *r, uint64_t window_ns);
-/* Nothing newer than that comes out until that is set again, or finished. */
+/* Records newer than until_ns are held back until this is called again, or ring_set_finish(). */
 void ring_set_hold(struct ring_set *r, uint64_t until_ns);
-/* Called with each record as it is found in its ring: in no order, and not held. */
+/* `peek` is called with each record as it is found in its ring: unordered and without delay. */
 void ring_set_peek(struct ring_set *r, void (*peek)(void *ctx, const struct rec_header *rec),
 		   void *ctx);
-/* From now on nothing new arrives: release everything. */
+/* No new records arrive from now on: releases all. */
 void ring_set_finish(struct ring_set *r);
 uint64_t ring_set_late(const struct ring_set *r);
 

@@ -23,10 +23,10 @@
 #include "target/privilege.h"
 #include "target/proc.h"
 
-/* Threads that ended are forgotten so often. */
+/* How often threads that ended are removed from maps. */
 #define CLEAN_NS 10000000000ull
 
-/* What the programs of USDT probes find by the cookie of their site. */
+/* Stores in a map what the USDT programs look up by the cookie of their site. */
 static int install_usdt(struct session *s, struct error *err)
 {
 	const struct source_plan *plan = s->config.events;
@@ -44,7 +44,7 @@ static bool is_multi(const struct session *s)
 	return s->config.attach_way == ATTACH_MULTI;
 }
 
-/* Of all programs only what this run needs. */
+/* Selects the programs that this run needs. */
 static int choose_programs(struct session *s, struct error *err)
 {
 	bpf_program__set_autoload(s->skel->progs.code_changed, s->config.jit_descriptor != 0);
@@ -63,7 +63,7 @@ static int choose_programs(struct session *s, struct error *err)
 	return attach_choose(s->attach, s->skel->obj, err);
 }
 
-/* Without one nothing is limited, and the user sees why. */
+/* If that fails there is no limit on overhead, and session_event_cost() reports why. */
 static void open_controller(struct session *s)
 {
 	const struct controller_config config = {
@@ -71,7 +71,7 @@ static void open_controller(struct session *s)
 		.cost = &s->cost,
 		.os_pid = s->config.os_pid,
 		.percent = s->config.max_overhead,
-		/* Terms that are copied take as long as stacks. */
+		/* Copying terms takes as long as walking stacks. */
 		.long_runs = s->config.event_stacks || s->config.calls,
 		.no_realtime = s->config.no_realtime,
 	};
@@ -101,7 +101,7 @@ static int size_maps(struct session *s, struct error *err)
 	return programs_size_maps(s->skel, &s->config, &s->kernel, (size_t)nr, err);
 }
 
-/* Of a loaded program that is to be attached to a uprobe. */
+/* Checks a loaded program of uprobes: fails if it uses a private stack. */
 static int check_stack(const struct session *s, const struct bpf_program *p, struct error *err)
 {
 	if (s->config.force || kernel_program_stack(bpf_program__fd(p)) != KERNEL_STACK_PRIVATE)
@@ -113,7 +113,8 @@ static int check_stack(const struct session *s, const struct bpf_program *p, str
 		bpf_program__name(p));
 }
 
-/* Code that is loaded is found without its uprobe, too: see session_watch_code(). */
+/* Without code_changed, which is not checked here but by session_watch_code(): new code is found
+ * without that uprobe, too. */
 static int check_stacks(const struct session *s, struct error *err)
 {
 	struct bpf_program *p;
@@ -195,7 +196,7 @@ static bool is_chosen(void *arg, const char *program)
 	return p && bpf_program__autoload(p);
 }
 
-/* With the kinds of events of which the kernel takes all programs. */
+/* Loads again, only for the kinds of events whose programs the kernel accepts. */
 static int load_again(struct session **s, int rc, struct error *err)
 {
 	const struct program_choice choice = {.wants = is_chosen, .arg = *s};
@@ -263,7 +264,7 @@ void session_set_code(struct session *s, const struct session_code *code)
 		if (i < EBEAM_JIT_RANGES)
 			state->jit[i] = ranges[i];
 	}
-	/* Too many to tell apart in BPF: the last one reaches to the end of all. */
+	/* The rest is merged: the last range reaches to the end of all. */
 	if (nr > EBEAM_JIT_RANGES)
 		state->jit[EBEAM_JIT_RANGES - 1].end = hull.end;
 	state->nr_jit = MIN(nr, EBEAM_JIT_RANGES);
@@ -301,7 +302,7 @@ bool session_call_programs(struct session *s, struct call_programs *out)
 	return true;
 }
 
-#define CALL_RUN_NS 1000 /* of the program that tells of a call, before one was seen */
+#define CALL_RUN_NS 1000 /* ns: assumed until one run of a call program was measured */
 
 int session_add_calls(struct session *s, const struct session_calls *calls, struct error *err)
 {
@@ -369,8 +370,8 @@ static bool next_coverage(void *ctx, uint64_t until_ns, struct rec_raw_coverage 
 	return true;
 }
 
-/* The return's own probe is measured with the one at the entry: half of both is between them, and
- * more where the node leaves less of the caches, but never more than both. */
+/* The calibrated cost of a return includes the probe at the entry.  The two traps are apart by half
+ * of that, and by more on a node whose caches are busy, but never by more than all of it. */
 static void set_pair_cost(struct session *s)
 {
 	struct controller_cost cost = {0};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Sampling of all CPUs; see session_internal.h.  The event of a CPU that goes off line is over, and
- * stays so when the CPU comes back: the kernel tells of that by a message to whoever enabled.
- */
+/* Sampling of all CPUs; see session_internal.h.  The perf event of a CPU ends when the CPU goes
+ * off line, and stays ended when the CPU comes back, which the kernel reports by a uevent. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/netlink.h>
@@ -19,7 +17,8 @@
 #include "probe/session/programs.h"
 #include "probe/session/session_internal.h"
 
-/* Of the kernel itself; there is none in some containers, and then such CPUs are not sampled. */
+/* Opens a socket for uevents of the kernel.  Some containers do not get them: then CPUs that come
+ * on line later are not sampled. */
 static int open_messages(void)
 {
 	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
@@ -33,7 +32,8 @@ static int open_messages(void)
 	return fd;
 }
 
-/* The CPU that has come on line, by a message; -1 = it is about something else. */
+/* Number of the CPU that has come on line by this uevent; -1 = the uevent is about something
+ * else. */
 static int came_on_line(const char *message)
 {
 	int cpu, used = 0;
@@ -58,7 +58,7 @@ static int sample_cpu(struct session *s, struct sampled_cpu *c)
 	fd = perf_open(&attr, -1, c->cpu);
 	if (fd < 0)
 		return fd;
-	/* Takes over the descriptor, and enables the event. */
+	/* The link owns the descriptor from here on; this also enables the event. */
 	c->link = bpf_program__attach_perf_event(s->skel->progs.sample_cpu, fd);
 	if (c->link)
 		return 0;
@@ -77,13 +77,13 @@ int session_sample_cpus(struct session *s)
 		int rc = s->online[cpu] ? sample_cpu(s, &c) : 0;
 
 		vec_push(&s->cpus, c);
-		if (rc && rc != -ENODEV) /* off line since it was looked for */
+		if (rc && rc != -ENODEV) /* it went off line since s->online was read */
 			return rc;
 	}
 	return 0;
 }
 
-/* One that is gone again by now is no news. */
+/* A CPU that has gone off line again by now is no error. */
 static void sample_again(struct session *s, struct sampled_cpu *c)
 {
 	int rc = sample_cpu(s, c);
@@ -92,7 +92,7 @@ static void sample_again(struct session *s, struct sampled_cpu *c)
 		log_warn("ebeam: CPU %d is not sampled from here on: %s", c->cpu, error_text(rc));
 }
 
-/* What is on line is found anew. */
+/* Reads anew which CPUs are on line. */
 static void sample_all_again(struct session *s)
 {
 	bool *online = session_online_cpus(s->nr_cpus);
@@ -119,7 +119,7 @@ void session_follow_cpus(struct session *s)
 		return;
 	for (;;) {
 		len = recv(s->cpu_messages, message, sizeof(message) - 1, 0);
-		if (len < 0 && errno == ENOBUFS) /* about which CPU is not known */
+		if (len < 0 && errno == ENOBUFS) /* messages were lost: any CPU may have come */
 			sample_all_again(s);
 		if (len < 0 && (errno == EINTR || errno == ENOBUFS))
 			continue;

@@ -23,31 +23,33 @@ struct session {
 	struct session_config config;
 	struct kernel_features kernel;
 	struct ebeam_bpf *skel;
-	bool refused; /* the programs could not be loaded: it can only be closed */
+	bool refused; /* programs could not be loaded; only session_close() is allowed */
 	struct uprobe code_probe;
 	struct attach *attach;	       /* of events; NULL = none */
-	struct controller *controller; /* of them, if it can be known what they cost */
+	struct controller *controller; /* for `attach`, if its cost can be measured */
 	struct calibrator *calibrator;
 	struct calibration cost;
 	struct error no_budget; /* why there is no controller */
 	struct meter_counters work;
 	int nr_cpus;
-	bool *online;		      /* of these; as it was when it was opened */
+	bool *online;		      /* of nr_cpus, as of session_open() */
 	VEC(int) rings;		      /* descriptors of the inner maps */
-	VEC(struct sampled_cpu) cpus; /* all, if they are sampled */
+	VEC(struct sampled_cpu) cpus; /* all CPUs, if the run samples */
 	unsigned int sample_weight;   /* see session_sample_less() */
-	int cpu_messages;	      /* a socket; -1 = none */
+	int cpu_messages;	      /* socket of uevents; -1 = none */
 	struct ring_set *ring_set;
 	uint64_t cleaned_ns;
-	unsigned int nr_alias_truncated; /* COUNTER_ALIAS_TRUNCATED; once it is stopped */
+	unsigned int nr_alias_truncated; /* COUNTER_ALIAS_TRUNCATED, at session_stop() */
 };
 
 /* online[] of `nr` CPUs; malloc'ed. */
 bool *session_online_cpus(int nr);
-/* The outer map needs an inner one as a model before the load, and its elements after. */
+/* Before the load the outer map needs an inner map as a model; after the load it gets its
+ * elements. */
 int session_create_rings(struct session *s, struct error *err);
 int session_install_rings(struct session *s, struct error *err);
-/* Sampling begins; -errno.  Then, now and again: what has come on line is sampled, too. */
+/* Begins to sample; 0 or negative errno.  session_follow_cpus(), called now and then, samples CPUs
+ * that have come on line, too. */
 int session_sample_cpus(struct session *s);
 void session_follow_cpus(struct session *s);
 void session_leave_cpus(struct session *s);

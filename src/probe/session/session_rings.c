@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A ring for each CPU that is online, and one for those that come later; see session_internal.h. */
+/* A ring for each CPU that is online, and one shared by those that come later; see
+ * session_internal.h. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -12,12 +13,12 @@
 #include "probe/session/programs.h"
 #include "probe/session/session_internal.h"
 
-#define EVENT_RINGS_SIZE (128u << 20) /* all of them; on hosts with many CPUs each is smaller */
+#define EVENT_RINGS_SIZE (128u << 20) /* total; on hosts with many CPUs each ring is smaller */
 #define EVENT_RING_LEAST (1u << 20)
 
-/* Room for half a second of usual samples (2 KiB, with their C stack) at 250 Hz, or of the deepest
- * (16 KiB) at 64 Hz; for 100 ms of usual ones at up to 5,000 Hz; with a burst of code records
- * beside them. */
+/* Room for half a second of usual samples (2 KiB, with their C stack) at 250 Hz, for the deepest
+ * (16 KiB) at 64 Hz, or for 100 ms of usual ones at up to 5,000 Hz; each with a burst of code
+ * records. */
 static uint32_t ring_size(unsigned int freq, bool events, int nr_cpus)
 {
 	uint32_t size = SESSION_RING_SIZE;
@@ -76,7 +77,8 @@ int session_create_rings(struct session *s, struct error *err)
 
 	for (int cpu = 0; cpu < s->nr_cpus; cpu++)
 		nr += s->online[cpu];
-	/* The last one, which is small, is shared by those that are off line now, if there are. */
+	/* The last ring, a small one, is shared by all CPUs that are off line now, if there are
+	 * any. */
 	for (int i = 0; i < MIN(nr + 1, s->nr_cpus) && rc == 0; i++) {
 		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ebeam_ring", 0, 0,
 					i < nr ? size : MIN(size, EVENT_RING_LEAST), NULL);

@@ -28,7 +28,7 @@ void thread_map_clean(int map_fd, int os_pid)
 	if (map_fd < 0 || !lives(os_pid, (uint32_t)os_pid))
 		return;
 	more = bpf_map_get_next_key(map_fd, NULL, &next) == 0;
-	/* What programs add meanwhile must not keep this going. */
+	/* Bounded, as programs may add threads all the time. */
 	for (unsigned int i = 0; more && i < 2 * EBEAM_THREADS; i++) {
 		key = next;
 		more = bpf_map_get_next_key(map_fd, &key, &next) == 0;

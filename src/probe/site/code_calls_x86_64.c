@@ -8,7 +8,7 @@
 
 #include "probe/site/instruction.h"
 
-/* mov %rax, %r13, both ways to write it */
+/* mov %rax, %r13, in either encoding */
 static bool keeps_process(const uint8_t *at, size_t left)
 {
 	return left >= 3 &&
@@ -37,7 +37,7 @@ static bool is_short_jump(const struct raw_instruction *r)
 	return r->len == 2 && (r->opcode[0] == 0xeb || (r->opcode[0] & 0xf0) == 0x70);
 }
 
-/* call (ff /2) and jmp (ff /4) through a word at an address relative to the next instruction */
+/* call (ff /2) or jmp (ff /4) through a word in memory, addressed relative to rip */
 static bool through_memory(const struct code_bytes *code, const cs_insn *insn,
 			   const struct raw_instruction *r, uint64_t *target)
 {

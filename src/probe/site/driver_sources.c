@@ -39,8 +39,9 @@ static const struct {
 #undef CALLBACK
 };
 
-/* Functions of the VM that call the driver of a port that is not the scheduler's current one: the
- * port is their first argument, and is kept for the event of the callback. */
+/* Kinds whose callback the VM calls for a port that is not the scheduler's current one.  The
+ * callers of the callback have the port as first argument, and a probe on them keeps it for the
+ * event. */
 #define KEPT_KINDS                                                                                 \
 	(KIND(DRIVER_READY_ASYNC) | KIND(DRIVER_PROCESS_EXIT) | KIND(DRIVER_STOP) |                \
 	 KIND(DRIVER_FLUSH))
@@ -63,7 +64,8 @@ const char *driver_source_callback(enum event_kind kind)
 	return NULL;
 }
 
-/* Of the file that is mapped there; NULL if it cannot be opened, or there are too many. */
+/* Path of the mapped file, as ebeam can open it; NULL if it cannot be opened, or there are too many
+ * files. */
 static const char *map_path(struct source_plan *plan, const struct beam_node *n,
 			    const struct proc_map *map)
 {
@@ -80,10 +82,8 @@ static const char *map_path(struct source_plan *plan, const struct beam_node *n,
 	return plan->paths[plan->nr_paths++];
 }
 
-/*
- * Where a function of the process stands in a file, and where it is cheap to probe.
- * False: why not.
- */
+/* Finds the file offset of a function of the process, and its cheapest probe site.  False: *why
+ * not. */
 static bool locate(struct source_plan *plan, const struct beam_node *n, raddr addr,
 		   struct source_point *point, const char **why)
 {
@@ -114,7 +114,7 @@ static bool locate(struct source_plan *plan, const struct beam_node *n, raddr ad
 	return point->site.ok;
 }
 
-/* The callback of an earlier driver is the same function: it has its point already. */
+/* False if an earlier driver has the same function as this callback: that has a point already. */
 static bool is_first(const struct driver_list *l, size_t driver, int callback)
 {
 	for (size_t i = 0; i < driver; i++)
@@ -132,7 +132,7 @@ static bool is_shared(const struct driver_list *l, size_t driver, int callback)
 	return false;
 }
 
-/* One function for two kinds of callbacks: a call does not tell which of them it is. */
+/* True if a driver has this function as another callback, too: a call does not show which it is. */
 static bool is_ambiguous(const struct driver_list *l, raddr addr, int callback)
 {
 	for (size_t i = 0; i < l->len; i++)
@@ -182,7 +182,8 @@ static struct source_point kept_point(size_t i, uint64_t kinds)
 	};
 }
 
-/* Without them the registers of the caller have to tell the port of some calls. */
+/* Adds the probes of KEPT_KINDS.  Without them some calls find their port only in registers of the
+ * caller. */
 static void add_kept(struct source_plan *plan, const struct beam_node *n, uint64_t kinds)
 {
 	for (size_t i = 0; kinds & KEPT_KINDS && i < ARRAY_SIZE(kept_at); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See functions.h: symbols, and the search that recipes ask for. */
+/* See functions.h: symbols, and the search by recipes. */
 #include "probe/site/functions.h"
 
 #include <stdarg.h>
@@ -11,14 +11,14 @@
 #include "probe/site/code_calls.h"
 #include "probe/site/functions_internal.h"
 
-#define MAX_FUNCTION (1u << 20) /* bytes of one */
-#define MAX_CALLS    4096u	/* in one */
-#define MAX_NAMES    1024u	/* asked for */
+#define MAX_FUNCTION (1u << 20) /* bytes of one function */
+#define MAX_CALLS    4096u	/* in one function */
+#define MAX_NAMES    1024u	/* names that are looked up */
 
 struct known {
 	char name[128];
 	uint64_t addr; /* 0 = not found */
-	bool busy;     /* being searched */
+	bool busy;     /* is being searched, so that recipes cannot loop */
 	char reason[128];
 };
 
@@ -39,7 +39,7 @@ struct functions {
 	VEC(struct known *) names;
 	VEC(struct callees *) callees;
 	VEC(struct atom_call) atom_calls;
-	uint64_t atom; /* of atom_calls; 0 = not searched yet */
+	uint64_t atom; /* that atom_calls is for; 0 = none yet */
 };
 
 /* ---- sets ------------------------------------------------------------------------------------ */
@@ -64,7 +64,7 @@ static void set_join(struct function_set *s, const struct function_set *more)
 		set_add(s, more->at.data[i]);
 }
 
-/* Keeps those that are in `other`, or those that are not. */
+/* Keeps the members of `other` (`in`), or those that are not. */
 static void set_filter(struct function_set *s, const struct function_set *other, bool in)
 {
 	size_t n = 0;
@@ -90,7 +90,7 @@ static bool is_start(struct functions *f, uint64_t addr)
 	       f->space.bounds(f->space.ctx, addr, &start, &end) && start == addr;
 }
 
-/* Adds the functions that the code calls; false if it is not understood. */
+/* Adds the functions that the code calls; false if the code cannot be decoded. */
 static bool add_calls(struct functions *f, const struct code_bytes *code, bool process,
 		      struct function_set *out, bool *only_jump)
 {
@@ -159,7 +159,7 @@ bool functions_bif(struct functions *f, const char *mfa, uint64_t *addr)
 	return f->space.bif(f->space.ctx, mfa, addr);
 }
 
-/* Calls of a function that is a clue, and of the one that it only jumps to. */
+/* Adds what a function calls; if it only jumps to another function, also what that one calls. */
 static bool function_calls(struct functions *f, uint64_t addr, struct function_set *out)
 {
 	const struct callees *c = callees(f, addr);
@@ -217,7 +217,7 @@ static void count_call(struct functions *f, uint64_t target)
 	vec_push(&f->atom_calls, ((struct atom_call){target, 1}));
 }
 
-/* Each `mov $atom, %r8d` with the call that follows it. */
+/* Counts, by target, the calls that follow a `mov $atom, %r8d` (the fifth argument). */
 static void find_atom_calls(struct functions *f, uint64_t atom)
 {
 	uint64_t size = f->space.text_end - f->space.text;
@@ -275,7 +275,7 @@ static void __attribute__((format(printf, 2, 3))) refuse(struct known *k, const 
 	va_end(ap);
 }
 
-/* What a clue calls. */
+/* Functions that a clue of a recipe (see struct recipe) leads to. */
 static bool clue_calls(struct functions *f, const char *clue, bool process,
 		       struct function_set *out)
 {
@@ -307,7 +307,7 @@ static bool clue_calls(struct functions *f, const char *clue, bool process,
 	return ok;
 }
 
-/* The candidates of all clues; false, and why, if a clue is not there. */
+/* The functions that satisfy all clues; false, with k->reason, if a clue is not found. */
 static bool gather(struct functions *f, const struct recipe *r, struct known *k,
 		   struct function_set *set)
 {
@@ -379,7 +379,7 @@ static const struct recipe *recipe_of(const struct functions *f, const char *nam
 
 /* ---- by name --------------------------------------------------------------------------------- */
 
-/* What extensions link to: these stay exported (OTP 29 hides the rest). */
+/* Functions for NIFs and drivers: their symbols stay exported (OTP 29 hides the others). */
 static bool is_for_extensions(const char *name)
 {
 	static const char *const others[] = {"add_driver_entry", "set_busy_port"};
@@ -392,7 +392,7 @@ static bool is_for_extensions(const char *name)
 	       strncmp(name, "erl_drv_", 8) == 0;
 }
 
-/* Of those with a symbol: the recipe of a caller may need this one. */
+/* Refuses a function with a symbol if the recipe's caller has an inlined copy of it. */
 static void refuse_inlined(struct functions *f, const struct recipe *r, struct known *k)
 {
 	const struct function_set *calls;
@@ -403,7 +403,7 @@ static void refuse_inlined(struct functions *f, const struct recipe *r, struct k
 	calls = functions_callees(f, caller);
 	if (!calls || function_set_has(calls, k->addr))
 		return;
-	k->busy = false; /* the recipe of the rest asks for this one */
+	k->busy = false; /* the recipe of `rest` may look this function up */
 	if (r->rest && recipe_of(f, r->rest) && functions_find(f, r->rest, &rest))
 		return;
 	refuse(k, "the compiler has put a copy of it into %s", r->caller);

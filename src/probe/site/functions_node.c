@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See functions.h: what a node's file, its JIT and its BIF table have for a search. */
+/* See functions.h: the search space of a node: its executable, JIT records and BIF table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +16,13 @@
 #define MAX_FRAGMENT (64u << 10) /* bytes; the largest has 500 (OTP 25 to 29) */
 #define MAX_BIFS     4096u	 /* OTP 29 has about 700 */
 #define MAX_MODULE   (64u << 20)
-/* Places of an instruction in all modules: enough to be sure, and enough not to look further. */
+/* Occurrences of an instruction in all modules: at least so many to be sure; after MAX_PLACES the
+ * scan stops. */
 #define MIN_PLACES 8
 #define MAX_PLACES 128
 
 struct node_space {
-	const struct beam_node *node; /* NULL: a file alone */
+	const struct beam_node *node; /* NULL: only the file is known */
 	const struct elf_file *elf;
 	struct jit_code *jit;
 	bool synced;
@@ -53,7 +54,7 @@ static bool symbol(void *ctx, const char *name, uint64_t *addr)
 	return true;
 }
 
-/* The C function of a row of the BIF table if it is this BIF. */
+/* True, with its C function, if a row of the BIF table is this BIF. */
 static bool is_bif(struct node_space *s, const uint8_t *row, const char *mfa, uint64_t *function)
 {
 	const char *module, *name;
@@ -119,7 +120,7 @@ static bool fragment(void *ctx, const char *name, uint8_t **bytes, size_t *size,
 	if (!sync(s))
 		return false;
 	if (strcmp(name, "normal_exit") == 0) {
-		/* What the emulator's own record calls so. */
+		/* In the JIT's record of the emulator's own code. */
 		if (!jit_find(s->jit, jit_normal_exit(s->jit), &f))
 			return false;
 		range = (struct address_range){f.start, f.end};
@@ -162,7 +163,8 @@ static void close_space(void *ctx)
 	free(s);
 }
 
-/* The function that the instruction calls in a module: false if two sites disagree. */
+/* Finds the function that the instruction calls in the code of a module: false if two occurrences
+ * call different ones. */
 static bool scan_module(struct node_space *s, const struct address_range *range, unsigned int *nr,
 			uint64_t *function)
 {

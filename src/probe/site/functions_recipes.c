@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * How functions that have no symbol are found.  What each row relies on stands in the sources of
- * OTP 25, 27 and 29; where not said otherwise erts/emulator/beam: jit/x86 for fragments (@), bif.c
- * for BIFs, the file of the function itself.
- */
+/* Recipes for functions that have no symbol.  What each row relies on is in the sources of OTP
+ * 25, 27 and 29, in erts/emulator/beam unless said otherwise: jit/x86 for fragments (@), bif.c
+ * for BIFs, else the file of the function itself. */
 #include "base/compiler.h"
 #include "probe/site/functions_internal.h"
 
-/* Calls with `system` as sender; 20 to 30 of them, OTP 25 to 29. */
+/* Least number of calls with `system` as sender; there are 20 to 30 in OTP 25 to 29. */
 #define SYSTEM_MESSAGES_MIN 8
 
 static bool calls(struct functions *f, uint64_t addr, const char *name)
@@ -43,7 +41,7 @@ static bool takes_system_messages(struct functions *f, uint64_t addr,
 	return own >= SYSTEM_MESSAGES_MIN && own >= 4 * other;
 }
 
-/* It queues the same way: by the same one or two functions. */
+/* It calls the same one or two functions as erts_queue_message(). */
 static bool is_twin_of_queue_message(struct functions *f, uint64_t addr,
 				     const struct function_set *all)
 {
@@ -57,7 +55,7 @@ static bool is_twin_of_queue_message(struct functions *f, uint64_t addr,
 	return other && own->at.len >= 1 && own->at.len <= 2 && is_same(own, other);
 }
 
-/* It does all that erts_queue_proc_message() does, of which the caller has a copy inside. */
+/* It calls all that erts_queue_proc_message() does, of which the caller has an inlined copy. */
 static bool is_rest_of_queue_message(struct functions *f, uint64_t addr,
 				     const struct function_set *all)
 {
@@ -77,7 +75,8 @@ static bool queues_for_process(struct functions *f, uint64_t addr, const struct 
 	return calls(f, addr, "erts_queue_proc_message");
 }
 
-/* erts_alloc_message_ref() and what it calls when there is no memory are the others. */
+/* At least two of the functions: the others are erts_alloc_message_ref() and what it calls when
+ * memory runs out. */
 static bool calls_two_others(struct functions *f, uint64_t addr, const struct function_set *all)
 {
 	const struct function_set *own = functions_callees(f, addr);
@@ -92,7 +91,8 @@ static bool sends_on_heap(struct functions *f, uint64_t addr, const struct funct
 	       !calls(f, addr, "erts_queue_proc_message");
 }
 
-/* seq_trace_update_serial() and seq_trace_output_generic(): what all who send call. */
+/* It calls seq_trace_update_serial() and seq_trace_output_generic(), the two functions that
+ * enif_send(), do_send() and erts_send_message() all call. */
 static bool traces_sequence(struct functions *f, uint64_t addr, const struct function_set *all)
 {
 	const struct function_set *own = functions_callees(f, addr), *one, *two, *three;
@@ -117,8 +117,8 @@ static bool traces_sequence(struct functions *f, uint64_t addr, const struct fun
 	return nr == 2 && shared == 2;
 }
 
-/* Nothing but a call in tail position, of what unlink/1 leads to by way of a function that makes
- * the signal as unlink/1 itself does for ports: erts_proc_sig_make_unlink_op(). */
+/* It only makes a tail call, to a function that a callee of unlink/1 calls as well.  That callee
+ * also calls erts_proc_sig_make_unlink_op(), as unlink/1 itself does for ports. */
 static bool only_sends_signal(struct functions *f, uint64_t addr, const struct function_set *all)
 {
 	const struct function_set *own = functions_callees(f, addr), *unlink;
@@ -138,7 +138,7 @@ static bool only_sends_signal(struct functions *f, uint64_t addr, const struct f
 	return yes;
 }
 
-/* The same function of the file that sends a link's signal. */
+/* It calls the function that erts_proc_sig_send_link() calls, which sends the signal. */
 static bool sends_signal(struct functions *f, uint64_t addr, const struct function_set *all)
 {
 	const struct function_set *own = functions_callees(f, addr), *link;
@@ -151,7 +151,8 @@ static bool sends_signal(struct functions *f, uint64_t addr, const struct functi
 	return link && link->at.len == 1 && function_set_has(own, link->at.data[0]);
 }
 
-/* Who has no catch is ended: by itself, or by terminate_proc() where that is a function still. */
+/* A process without catch exits there: it calls erts_do_exit_process() itself, or by way of
+ * terminate_proc() if that is not inlined. */
 static bool ends_processes(struct functions *f, uint64_t addr, const struct function_set *all)
 {
 	const struct function_set *own = functions_callees(f, addr);
@@ -175,7 +176,7 @@ static bool sets_limits_of_queue(struct functions *f, uint64_t addr, const struc
 	return calls(f, addr, "erl_drv_busy_msgq_limits");
 }
 
-/* It calls what both the end and the start of a port call: erts_port_handle_xports(). */
+/* It calls erts_port_handle_xports(), which the exit and the opening of a port call, too. */
 static bool runs_ports(struct functions *f, uint64_t addr, const struct function_set *all)
 {
 	const struct function_set *own = functions_callees(f, addr), *exit, *open;
@@ -192,13 +193,14 @@ static bool runs_ports(struct functions *f, uint64_t addr, const struct function
 	for (size_t i = 0; exit && open && i < own->at.len; i++) {
 		uint64_t at = own->at.data[i];
 
-		/* Before it in the same file. */
+		/* erts_port_handle_xports() comes before erts_port_connect() in the same file. */
 		yes |= at < first && function_set_has(exit, at) && function_set_has(open, at);
 	}
 	return yes;
 }
 
-/* What a node is asked to spawn comes there: to a big function, or (OTP 29) a jump to it. */
+/* It calls erl_create_process(), as a remote node may ask for a spawn, or (OTP 29) jumps to the
+ * function that does. */
 static bool makes_processes(struct functions *f, uint64_t addr, const struct function_set *all)
 {
 	const struct function_set *own = functions_callees(f, addr);
@@ -209,8 +211,8 @@ static bool makes_processes(struct functions *f, uint64_t addr, const struct fun
 	return calls(f, addr, "erl_create_process");
 }
 
-/* It does nearly all that queue_messages() of erts_queue_message() does: the lock of the outer
- * queue, its buffers, the wake-up; of others that are called there some share 5 of these. */
+/* It shares at least so many callees with queue_messages() of erts_queue_message(): for the lock of
+ * the outer queue, its buffers, the wake-up.  Some other candidates share 5. */
 #define QUEUES_SHARED_MIN 6
 static bool queues_like_a_message(struct functions *f, uint64_t addr,
 				  const struct function_set *all)
@@ -223,7 +225,8 @@ static bool queues_like_a_message(struct functions *f, uint64_t addr,
 	if (!own || !functions_find(f, "erts_queue_message", &twin) ||
 	    !functions_find(f, "erl_create_process", &create))
 		return false;
-	/* It makes a message for who is spawned, and is called there, too. */
+	/* erl_create_process() queues a message for the new process, and is among the
+	 * candidates. */
 	if (addr == create)
 		return false;
 	queue = functions_callees(f, twin);
@@ -234,7 +237,8 @@ static bool queues_like_a_message(struct functions *f, uint64_t addr,
 	return yes;
 }
 
-/* It copies a message as erts_queue_dist_message() does, and queues it as a signal. */
+/* It copies a message as erts_queue_dist_message() does (so many shared callees), and queues it as
+ * a signal. */
 #define COPIES_SHARED_MIN 6
 static bool signals_message_of_node(struct functions *f, uint64_t addr,
 				    const struct function_set *all)
@@ -250,7 +254,7 @@ static bool signals_message_of_node(struct functions *f, uint64_t addr,
 
 #define BY(...)	 .called_by = {__VA_ARGS__}
 #define NOT(...) .not_by = {__VA_ARGS__}
-/* io.c; link/1, unlink/1 and the BIFs of ports call little else of that file. */
+/* In io.c, of which link/1, unlink/1 and the BIFs of ports call few other functions. */
 #define IN_IO_C .after = "erts_port_connect", .before = "driver_failure"
 
 /* clang-format off */
@@ -258,16 +262,17 @@ const struct recipe function_recipes[] = {
 	/* The only C function that the fragment calls. */
 	{"erts_garbage_collect_nobump", BY("@garbage_collect")},
 	{"erts_do_exit_process", BY("@normal_exit")},
-	/* All that raises ends in the one, what finds no function to call in the other. */
+	/* All fragments that raise end in the first, those that find no function to call in the
+	 * second. */
 	{"handle_error", BY("@raise_exception_shared", "@process_exit"), NOT("@normal_exit"),
 		.fits = ends_processes},
 	{"erts_gc_after_bif_call_lhf", BY("@call_light_bif_shared", "@call_bif_shared>")},
-	/* The only one whose result is the process that runs from then on. */
+	/* The only call whose result is the process that runs next. */
 	{"erts_schedule", BY("@process_main"), .process = true},
 	{"beam_jit_remove_message", BY("$remove_message")},
 	{"beam_jit_call_nif", BY("@call_nif_shared"), NOT("@call_bif_shared")},
 
-	/* BIFs that do little else. */
+	/* BIFs that call little else. */
 	{"erts_garbage_collect",
 		BY("erts_internal:garbage_collect/1", "@update_map_assoc_shared>")},
 	{"erl_create_process", BY("erlang:spawn/3", "erlang:spawn_link/3", "erlang:spawn_opt/4"),
@@ -292,7 +297,7 @@ const struct recipe function_recipes[] = {
 	{"erts_dsig_send_msg", BY("do_send>"), NOT("do_send", "enif_send"),
 		.fits = traces_sequence, .from_otp = 28},
 
-	/* What comes from a connection. */
+	/* Data that comes from a connection to another node. */
 	{"erts_net_message", BY("driver_output_binary", "driver_output2"),
 		.fits = makes_processes, .step = true},
 	{"erts_queue_dist_message", BY("erts_net_message"), .fits = queues_like_a_message},

@@ -63,11 +63,11 @@ static bool is_relative(const struct raw_instruction *r)
 }
 
 /*
- * x86_nops[] of arch/x86/include/asm/nops.h: the kernel compares whole instructions.  Not that of
- * five bytes: Linux 6.18 and later write a call in its place (ba2bfc97b462, "uprobes/x86: Add
- * support to optimize uprobes"), whose return address overwrites what a function without calls
- * keeps below its stack pointer; until 554ba38456da ("uprobes/x86: Move optimized uprobe from nop5
- * to nop10").
+ * x86_nops[] of arch/x86/include/asm/nops.h, which the kernel compares with the whole instruction.
+ * Not the nop of five bytes: Linux 6.18 and later write a call in its place (ba2bfc97b462,
+ * "uprobes/x86: Add support to optimize uprobes"), whose return address overwrites what a leaf
+ * function keeps below its stack pointer; until 554ba38456da ("uprobes/x86: Move optimized uprobe
+ * from nop5 to nop10").
  */
 static bool is_long_nop(const unsigned char *insn, size_t size)
 {
@@ -81,7 +81,8 @@ static bool is_long_nop(const unsigned char *insn, size_t size)
 	       memcmp(insn, nops[size], size) == 0;
 }
 
-/* One-byte opcodes that a 64-bit program may not have a uprobe on: good_insns_64[]. */
+/* One-byte opcodes on which the kernel allows no uprobe in 64-bit programs: not in
+ * good_insns_64[]. */
 static bool is_bad_opcode(unsigned char c)
 {
 	static const unsigned char bad[] = {
@@ -104,7 +105,7 @@ enum instruction_kind instruction_kind_of(const unsigned char *insn, size_t size
 	if (is_relative(&r))
 		return r.operand_size ? INSTRUCTION_FORBIDDEN : INSTRUCTION_EMULATED;
 	if (r.opcode[0] == 0x90) {
-		/* With a REX prefix it is an xchg, which the kernel takes for a nop. */
+		/* 90 with a REX prefix is xchg, which the kernel takes for a nop. */
 		if (r.rex || r.operand_size)
 			return INSTRUCTION_FORBIDDEN;
 		return r.other_prefix ? INSTRUCTION_STEPPED : INSTRUCTION_EMULATED; /* pause */

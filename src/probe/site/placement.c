@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See placement.h: functions of files.  The search itself is the processor's: placement_*.c. */
+/* See placement.h: functions of ELF files.  The search itself depends on the CPU: placement_*.c. */
 #include "probe/site/placement.h"
 
 #include <stdarg.h>

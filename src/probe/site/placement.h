@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where in a C function a uprobe is cheap.  The kernel emulates some instructions (push, nop,
- * relative jumps and calls) and single-steps all others out of line, which costs several times as
- * much.  So the site is the first emulated instruction that each call runs exactly once with its
- * arguments still where the ABI put them; if there is none, the entry.
+ * Finds a site in a C function at which a uprobe is cheap.  The kernel emulates some instructions
+ * (push, nop, relative jumps and calls) and single-steps all others out of line, which costs
+ * several times as much.  So the site is the first emulated instruction that each call runs exactly
+ * once, with its arguments still in the registers of the ABI; if there is none, the entry.
  *
  * What is proven, from the bytes of the function alone:
  *   - from the entry to the site no instruction can leave the straight line, and none writes a
  *     register that carries a needed argument;
- *   - no jump of the function, of its parts that stand elsewhere (.cold), and of its jump tables
- *     leads to the entry, to the site, or between them.
+ *   - no jump of the function, of its parts elsewhere (.cold), and of its jump tables leads to the
+ *     entry, to the site, or between them.
  * A function for which this cannot be shown has no site: it is refused, with the reason.
  *
  * Not covered: calls that do not pass the entry because the compiler copied the function (inlined,
- * .part, .constprop).  A jump through a register for which no table is found counts as a call of
- * another function in tail position, which is what compilers make of C without computed goto.
+ * .part, .constprop).  A jump through a register for which no table is found counts as a tail call
+ * of another function, which is what compilers make of C without computed goto.
  */
 #ifndef EBEAM_PROBE_PLACEMENT_H
 #define EBEAM_PROBE_PLACEMENT_H
@@ -39,29 +39,30 @@ enum placement_register {
 
 struct placement_request {
 	unsigned int args; /* PLACEMENT_*: registers whose values are needed */
-	bool returns; /* a return probe: the return address must be on top of the stack there */
-	bool nops;    /* this kernel emulates long nops too; see placement_kernel_emulates_nops() */
+	bool returns;	   /* for a return probe: the return address must be on top of the stack */
+	bool nops; /* this kernel also emulates long nops; see placement_kernel_emulates_nops() */
 };
 
 struct placement {
-	bool ok;	      /* false: no probe on this function; `reason` says why */
+	bool ok;	      /* false: no probe is possible; `reason` says why */
 	uint32_t offset;      /* from the entry; 0 if refused */
-	bool emulated;	      /* false: the entry, single-stepped; `reason` says why */
+	bool emulated;	      /* false: at the entry, single-stepped; see `reason` */
 	uint32_t stack_depth; /* bytes from rsp to the return address, before the instruction */
 	char instruction[64]; /* at the site: "push r15" */
 	char reason[128];     /* "" if ok and emulated */
 };
 
-/* Of a call and its return. */
+/* Sites for the call and for the return of a function. */
 struct placement_pair {
 	struct placement call, back;
 };
 
-/* Where the rest of the function is read from.  Addresses are those of `struct placement_code`. */
+/* Reads the rest of the executable.  Addresses are those of `struct placement_code`. */
 struct placement_image {
-	/* Bytes that cannot change, from addr on: how many were read, 0 = none. */
+	/* Reads constant bytes (code, read-only data) from addr on.  Returns how many were read, 0
+	 * = none. */
 	size_t (*read)(void *ctx, uint64_t addr, void *buf, size_t size);
-	/* Bounds of the function, or part of one, that covers addr. */
+	/* Bounds of the function, or part of one, that contains addr. */
 	bool (*function_at)(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end);
 	/* True if addr is code. */
 	bool (*is_code)(void *ctx, uint64_t addr);
@@ -76,20 +77,19 @@ struct placement_code {
 
 #define PLACEMENT_MAX_FUNCTION (1u << 20) /* bytes of one; a longer one is refused */
 
-/* Always fills *out. */
+/* Always fills *out; out->ok says whether there is a site. */
 void placement_find(struct placement *out, const struct placement_code *code,
 		    const struct placement_image *image, const struct placement_request *request);
 /* The same for the function that starts at `addr` of a file. */
 void placement_find_in_elf(struct placement *out, const struct elf_file *elf, uint64_t addr,
 			   const struct placement_request *request);
-/*
- * Sites for a call, of which these arguments are needed, and for its return: one site for both is
- * one trap less; it has to be where the return address is on top of the stack.  False = refused.
- */
+/* Finds sites for the call, which needs the first `args` arguments, and for the return.  One
+ * site for both is preferred, as it is only one trap: there the return address must be on top of
+ * the stack.  False = refused. */
 bool placement_find_pair(struct placement_pair *out, const struct elf_file *elf, uint64_t addr,
 			 unsigned int args, bool returns);
 
-/* True on Linux 6.16 and later; before, it emulates one-byte nops only. */
+/* True on Linux 6.16 and later; earlier kernels emulate one-byte nops only. */
 bool placement_kernel_emulates_nops(void);
 
 #endif

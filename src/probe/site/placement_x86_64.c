@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See placement.h.  Two walks with Capstone: over the straight line from the entry, with the
- * registers that each instruction writes, and over the whole function, for jumps back into that
- * line.  Jumps are decoded here, from their bytes: that needs no details and is fast.
+ * See placement.h.  Decodes with Capstone twice: the straight line from the entry, with the
+ * registers that each instruction writes, and the whole function, for jumps back into that line.
+ * Jumps are decoded here from their bytes, which is fast, as it does not need the details of
+ * Capstone.
  */
 #include "probe/site/placement.h"
 
@@ -17,8 +18,8 @@
 #include "base/xalloc.h"
 #include "probe/site/instruction.h"
 
-#define MAX_LINE	  128u /* bytes from the entry in which a site is looked for */
-#define MAX_PARTS	  16u  /* parts of a function that stand elsewhere */
+#define MAX_LINE	  128u /* bytes from the entry that are searched for a site */
+#define MAX_PARTS	  16u  /* parts of a function elsewhere in the file */
 #define MAX_TABLES	  256u /* addresses in a function that may be jump tables */
 #define MAX_TABLE_ENTRIES 4096u
 
@@ -33,7 +34,7 @@ struct search {
 	cs_insn *insn;
 };
 
-/* No site, and why. */
+/* Records that there is no site, and why. */
 static void __attribute__((format(printf, 2, 3))) refuse(struct search *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -85,11 +86,9 @@ static unsigned int argument_of(uint16_t reg)
 	}
 }
 
-/*
- * Instructions of prologues whose effect is known here: they go on to the next one, and write only
- * their first operand (and flags); a push writes rsp.  All others end the line: what Capstone says
- * about implicit registers is not relied on.
- */
+/* Instructions of prologues that are known to go on to the next one and to write only their
+ * first operand (and flags; push also writes rsp).  All others end the line: what Capstone says
+ * about implicit registers is not relied on. */
 static bool is_plain(unsigned int id)
 {
 	switch (id) {
@@ -144,10 +143,9 @@ static bool is_endbr64(const cs_insn *insn)
 	return insn->size == sizeof(bytes) && memcmp(insn->bytes, bytes, sizeof(bytes)) == 0;
 }
 
-/*
- * What running an instruction of the line does: NULL if the line goes on, with *args less the
- * arguments that it overwrites and *depth as it leaves the stack; else why it ends there.
- */
+/* The effect of an instruction of the line.  NULL if the line goes on: the arguments that it
+ * overwrites are taken out of *args, and *depth is the depth of the stack after it.  Else why
+ * the line ends there. */
 static const char *step(const cs_insn *insn, unsigned int *args, uint32_t *depth)
 {
 	const cs_x86 *x86 = &insn->detail->x86;
@@ -192,7 +190,7 @@ static void set_site(struct search *s, const cs_insn *insn, uint32_t offset, uin
 		 insn->op_str[0] ? " " : "", insn->op_str);
 }
 
-/* Fills in the first site of the line, else the entry; false if refused. */
+/* Fills in the first good site of the line, else the entry; false if the function is refused. */
 static bool find_site(struct search *s)
 {
 	size_t left = s->code->size;
@@ -246,13 +244,13 @@ static bool find_site(struct search *s)
 /* ---- jumps into the line --------------------------------------------------------------------- */
 
 struct jumps {
-	uint64_t parts[MAX_PARTS]; /* starts of the parts that jumps lead to */
+	uint64_t parts[MAX_PARTS]; /* starts of parts elsewhere that jumps lead to */
 	unsigned int nr_parts;
-	uint64_t tables[MAX_TABLES]; /* addresses that the function takes of constants */
+	uint64_t tables[MAX_TABLES]; /* addresses of constants that the function loads */
 	unsigned int nr_tables;
 	bool too_many;
-	bool indirect;	   /* there is a jump through a register or memory */
-	uint64_t absolute; /* a table of addresses that one goes through; 0 = none */
+	bool indirect;	   /* there is an indirect jump */
+	uint64_t absolute; /* table of addresses of an indexed jump; 0 = none */
 };
 
 /* Target of a relative jump (not of a call). */
@@ -275,7 +273,7 @@ static bool jump_target(const cs_insn *insn, const struct raw_instruction *r, ui
 	return true;
 }
 
-/* Address of constants that `lea address(%rip), reg` takes. */
+/* Address that `lea address(%rip), reg` loads. */
 static bool taken_address(const cs_insn *insn, const struct raw_instruction *r, uint64_t *address)
 {
 	int32_t disp;
@@ -305,7 +303,8 @@ static bool is_indirect_jump(const struct raw_instruction *r)
 	return r->len > 1 && r->opcode[0] == 0xff && ((r->opcode[1] >> 3) & 7) == 4;
 }
 
-/* From the entry (`from_entry`), or from behind it, to the site, both included. */
+/* True if target is in the line: from the entry (`from_entry`) or after it, up to and with the
+ * site. */
 static bool is_in_line(const struct search *s, uint64_t target, bool from_entry)
 {
 	return target >= s->code->addr + (from_entry ? 0 : 1) &&
@@ -339,10 +338,8 @@ static void add_table(struct jumps *j, uint64_t address)
 		j->tables[j->nr_tables++] = address;
 }
 
-/*
- * Looks at each instruction of a part; false, and refused, if a jump leads into the line.  A jump
- * from another part to the very entry is a call in tail position of somebody else.
- */
+/* Examines each instruction of a part; false, and refused, if a jump leads into the line.  A
+ * jump from another part to the entry itself is a tail call by another function. */
 static bool scan(struct search *s, const struct placement_code *part, struct jumps *j, bool own)
 {
 	const uint8_t *at = part->bytes;
@@ -379,8 +376,8 @@ static bool scan(struct search *s, const struct placement_code *part, struct jum
 	return true;
 }
 
-/* True if an entry of the table leads into the line.  A table ends where what is read as an entry
- * leads to no code: what is no table ends at once. */
+/* True if an entry of the table leads into the line.  A table ends at the first entry that does not
+ * lead to code, so what is not a table ends at once. */
 static bool table_leads_back(struct search *s, uint64_t table, size_t entry_size)
 {
 	for (uint64_t i = 0; i < MAX_TABLE_ENTRIES; i++) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * See sources.h.  A kind is given if every function of its rows is found.  Signatures stand at the
- * programs, bpf/event_*.bpf.h.
- */
+/* See sources.h.  A kind is available if every function of its rows is found.  The signatures of
+ * the functions are at the programs, bpf/event_*.bpf.h. */
 #include "probe/site/sources.h"
 
 #include <stdio.h>
@@ -17,7 +15,7 @@
 #define KIND(kind) (1ull << EVENT_##kind)
 #define GC_KINDS                                                                                   \
 	(KIND(GC_MINOR_START) | KIND(GC_MINOR_END) | KIND(GC_MAJOR_START) | KIND(GC_MAJOR_END))
-/* Kinds that are derived from a collection, at its end. */
+/* Kinds of events that the probe at the end of a collection gives. */
 #define COLLECTED_KINDS                                                                            \
 	(GC_KINDS | KIND(PROCESS_HEAP_GROW) | KIND(PROCESS_HEAP_SHRINK) | KIND(LONG_GC))
 #define SCHEDULE_KINDS (KIND(PROCESS_SCHEDULED) | KIND(LONG_SCHEDULE))
@@ -28,9 +26,9 @@
 /* clang-format off */
 static const struct source_row {
 	uint64_t kinds;
-	const char *symbols[3]; /* of different releases; the first that is there */
+	const char *symbols[3]; /* names in different releases; the first that is found */
 	const char *program, *args;
-	const char *at_return; /* program; NULL = none */
+	const char *at_return; /* program at the return; NULL = none */
 } rows[] = {
 	{KIND(PROCESS_SPAWN) | KIND(PROCESS_LINK) | KIND(PROCESS_RUNNABLE), {"erl_create_process"},
 		"event_spawn", "di si dx cx r8", "event_spawn_return"},
@@ -49,7 +47,7 @@ static const struct source_row {
 	{KIND(PROCESS_RUNNABLE), {"erts_proc_sys_schedule"}, "event_sys_schedule", "di", NULL},
 	{KIND(SCHEDULER_ACTIVE), {"erts_thr_progress_active"},
 		"event_scheduler_active", "si", NULL},
-	/* hibernate/0 since OTP 28, without function to go on with */
+	/* since OTP 28 of hibernate/0, which has no function to continue with */
 	{KIND(PROCESS_HIBERNATE), {"erts_hibernate"},
 		"event_hibernate", "di si", NULL},
 	{KIND(PROCESS_HIBERNATE), {"erts_hibernate"},
@@ -116,7 +114,7 @@ static const struct source_row {
 	{KIND(DIST_PORT_BUSY), {"erts_suspend"}, "event_suspend", "di", NULL},
 	{KIND(DIST_PORT_NOT_BUSY), {"erts_dist_port_not_busy"},
 		"event_dist_not_busy", "di", NULL},
-	/* Found in the running node: functions to which its structs point. */
+	/* Found in the running node, by pointers in its structs. */
 	{KIND(CARRIER_CREATE), {"Allctr_t.mseg_alloc"},
 		"event_carrier_alloc", "di si dx", "event_carrier_alloc_return"},
 	{KIND(CARRIER_CREATE), {"Allctr_t.sys_alloc"},
@@ -134,7 +132,7 @@ static const struct source_row {
 /* clang-format on */
 _Static_assert(2 * ARRAY_SIZE(rows) <= SOURCE_MAX_POINTS + 2, "each row may be two points");
 
-/* Programs whose rows are not for all releases; 0 = no limit. */
+/* Releases for which the rows of a program are used; 0 = no limit. */
 static const struct {
 	const char *program;
 	int from_otp, until_otp;
@@ -144,16 +142,16 @@ static const struct {
 	{"event_queue_messages", 0, 24},
 };
 
-/* Functions that may be absent, from some release on: others do their work then. */
+/* Functions that need not exist from some release on: other functions do their work then. */
 static const struct {
 	const char *symbol;
 	int from_otp;
 } gone[] = {
 	{"erts_dsig_send_reg_msg", 28}, /* erts_dsig_send_msg() sends to names too */
-	{"queue_messages", 0},		/* of use where erts_queue_proc_message() is not called */
+	{"queue_messages", 0},		/* used where erts_queue_proc_message() is not called */
 };
 
-/* False if the row is none of this release. */
+/* False if the row is not for this release. */
 static bool is_for(const struct source_row *row, int otp)
 {
 	for (size_t i = 0; otp && i < ARRAY_SIZE(limits); i++) {
@@ -173,7 +171,7 @@ static bool may_be_absent(const struct source_row *row, int otp)
 	return false;
 }
 
-/* The name of a row's function that is found; NULL if none is. */
+/* Finds a function of the row: its first name that exists, or NULL. */
 static const char *find_function(const struct source_row *row, struct functions *f, uint64_t *addr)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(row->symbols) && row->symbols[i]; i++) {
@@ -183,7 +181,7 @@ static const char *find_function(const struct source_row *row, struct functions 
 	return NULL;
 }
 
-/* Of the names of a row, the one that has most to say of why it is not found. */
+/* Name of a row that is to be reported as missing: the first for which there is a reason. */
 static void find_reason(const struct source_row *row, struct functions *f, const char **name,
 			const char **why)
 {
@@ -206,7 +204,7 @@ bool source_plan_add(struct source_plan *p, const struct source_point *point)
 
 #define NOT_FOUND "not found in this node"
 
-/* No symbol, but a pointer to it in a struct of the VM. */
+/* Such functions have no symbol; a struct of the VM points to them. */
 static bool is_found_in_node(const struct source_row *row)
 {
 	return strchr(row->symbols[0], '.') != NULL;
@@ -308,12 +306,12 @@ static void add_points(struct source_plan *p, const struct source_row *row, uint
 }
 
 struct found_row {
-	const char *name; /* NULL = there is none, or nobody needs it */
+	const char *name; /* NULL = not found, or not needed */
 	uint64_t addr;
 	struct placement_pair sites;
 };
 
-/* Finds the functions of these kinds; kinds that lack one are refused. */
+/* Finds the functions of the rows that give these kinds; kinds that lack one are refused. */
 static void find_rows(struct source_plan *p, struct found_row *found, struct functions *f,
 		      uint64_t kinds)
 {
@@ -340,7 +338,7 @@ static void find_rows(struct source_plan *p, struct found_row *found, struct fun
 	}
 }
 
-/* What uprobes cannot give and USDT probes can. */
+/* Adds kinds that were refused as uprobes, but that USDT probes can give. */
 static void add_refused(struct source_plan *p, uint64_t usdt)
 {
 	usdt &= ~p->kinds;
@@ -476,9 +474,10 @@ void source_sites(struct source_sites *out, const struct beam_node *n)
 	functions_close(f);
 }
 
-/* ---- functions that only a running node can tell of ------------------------------------------ */
+/* ---- functions that are found in a running node ---------------------------------------------- */
 
-/* Sites for all functions of that name, in order; false: there is none, or one has no site. */
+/* Finds sites for all functions of the row's name, in order; false if there is none, or one has no
+ * site. */
 static bool site_found(struct source_plan *p, const struct source_row *row,
 		       const struct elf_file *elf, const struct source_found *found, size_t nr,
 		       bool add)
@@ -537,7 +536,7 @@ void source_functions(enum event_kind kind, char *buf, size_t size)
 	if (driver_source_callback(kind))
 		snprintf(buf, size, "callback %s of each driver", driver_source_callback(kind));
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && at < size; i++) {
-		/* Rows of different releases for one function stand side by side. */
+		/* Rows of different releases for the same function are adjacent. */
 		if (i > 0 && strcmp(rows[i].symbols[0], rows[i - 1].symbols[0]) == 0)
 			continue;
 		if (rows[i].kinds >> kind & 1)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Where the events of the VM come from: which function of which symbol, at its entry or its return,
- * which BPF program, and which registers hold what that program reads.
- */
+/* Where the events of the VM come from: which function, at its entry or its return, which BPF
+ * program, and which registers hold the arguments that the program reads. */
 #ifndef EBEAM_PROBE_SOURCES_H
 #define EBEAM_PROBE_SOURCES_H
 
@@ -21,95 +19,91 @@
 #define SOURCE_PATH_SIZE   256
 #define SOURCE_REASON_SIZE 352
 
-/*
- * One site to attach to: a function (its entry, or where it is cheap, or its return), or an
- * instruction.
- */
+/* One site to attach to: in a function (at its entry, at a cheaper instruction, or for its
+ * return), or an instruction. */
 struct source_point {
-	const char *symbol;  /* as found; for an instruction, the name of what it is */
+	const char *symbol;  /* as found; of an instruction, what it is called */
 	const char *program; /* BPF program */
-	const char *args;    /* registers that it reads: "di si dx"; NULL = "" */
-	uint64_t kinds;	     /* bit set: those asked for that need it; source_plan() sets it */
-	uint64_t gives;	     /* all that its program can give, asked for or not */
+	const char *args;    /* registers that the program reads: "di si dx"; NULL = "" */
+	uint64_t kinds;	     /* bit set: kinds asked for that need the point */
+	uint64_t gives;	     /* bit set: all kinds that its program can give */
 	const char *path;    /* as ebeam can open it; NULL = the node's executable */
 	uint64_t addr;	     /* of the function, in the file */
 	bool at_return;
-	bool is_instruction;	 /* no function: there is no addr */
-	uint64_t offset;	 /* of the instruction, from the beginning of the file */
+	bool is_instruction;	 /* not in a function: addr is not set */
+	uint64_t offset;	 /* of the instruction, in the file */
 	uint64_t ref_ctr_offset; /* of a USDT semaphore, in the file; 0 = none */
 	uint64_t cookie;	 /* bpf_get_attach_cookie() of the program */
-	struct placement site;	 /* what is known of the instruction; all zero = nothing */
+	struct placement site;	 /* how the instruction is probed; all zero = not known */
 };
 
 struct source_plan {
 	struct source_point points[SOURCE_MAX_POINTS];
 	unsigned int nr_points;
-	uint64_t kinds;				 /* bit set: those that these points give */
-	uint64_t usdt_kinds;			 /* of these, those that come from USDT probes */
+	uint64_t kinds;				 /* bit set: kinds that these points give */
+	uint64_t usdt_kinds;			 /* bit set: of these, kinds from USDT probes */
 	struct usdt_point usdt[SOURCE_MAX_USDT]; /* by the cookie of their points */
 	unsigned int nr_usdt;
-	/* Of kinds that were asked for and are not given: the function that they need, and why it
-	 * cannot be probed, "" if it has no symbol.  Else NULL. */
+	/* For kinds that were asked for and are not available: the function that they need, else
+	 * NULL; and why it cannot be probed, "" if it has no symbol. */
 	const char *missing[NR_EVENT_KINDS];
 	char refused[NR_EVENT_KINDS][SOURCE_REASON_SIZE];
-	uint64_t unsafe_kinds; /* of these, those for which a fault of the kernel is why */
-	/* What points refer to, which live as long as this plan: a copy refers to them, too. */
+	uint64_t unsafe_kinds; /* of these, kinds refused because of a fault of the kernel */
+	/* Strings that points refer to; they must live as long as copies of the points. */
 	char paths[SOURCE_MAX_PATHS][SOURCE_PATH_SIZE];
 	unsigned int nr_paths;
-	unsigned int unwatched; /* callbacks of drivers that cannot be watched */
+	unsigned int unwatched; /* callbacks of drivers that have no probe */
 };
 
-/* Where a kind comes from that both can give. */
+/* Which source to use for a kind that uprobes and USDT probes can both give. */
 enum source_choice {
 	SOURCE_AUTO, /* USDT if that is cheaper or richer */
 	SOURCE_UPROBE,
 	SOURCE_USDT,
 };
 
-/* Adds a point, whose strings live as long as the plan; false = there are SOURCE_MAX_POINTS. */
+/* Adds a point; its strings must live as long as the plan.  False = there are SOURCE_MAX_POINTS. */
 bool source_plan_add(struct source_plan *p, const struct source_point *point);
 
-/* These kinds are not given: symbol is what they need.  Both live as long as the plan; `why` is
- * copied.  What was refused before keeps its reason. */
+/* Marks kinds as not available, as they need `symbol`, which must live as long as the plan;
+ * `why` is copied.  Kinds that were refused before keep their reason. */
 void source_plan_refuse(struct source_plan *p, uint64_t kinds, const char *symbol, const char *why);
-/* The same, and points that only they need go. */
+/* The same, and removes the points that no other kind needs. */
 void source_plan_take_out(struct source_plan *p, uint64_t kinds, const char *symbol,
 			  const char *why);
-/* That, when source_plan_add() found no room. */
+/* The same with this reason, when source_plan_add() found no room. */
 #define SOURCE_TOO_MANY "too many probes"
 void source_plan_full(struct source_plan *p, uint64_t kinds, const char *symbol);
-/* The same for kinds that need this BPF program; false: none does. */
+/* The same for all kinds that need this BPF program; false: none does. */
 bool source_plan_drop(struct source_plan *p, const char *program, const char *why);
 
-/* What to attach for these kinds; for calls of drivers see driver_sources.h. */
+/* Plans what to attach for these kinds; for drivers see driver_sources.h. */
 void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
 		 enum source_choice choice);
-/* As of a node of that release in which all is found, by uprobes: points that stand nowhere. */
+/* A plan of uprobes as if all functions of that release were found; its points have no address. */
 void source_plan_everything(struct source_plan *out, int otp);
 void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uint64_t kinds,
 			 enum source_choice choice);
-/* Leaves out the points that nobody needs who only counts events, of all processes; with sums of
- * their sizes and times or without. */
+/* Removes points that are not needed to count events of all processes; `sums`: with their sizes and
+ * times. */
 void source_plan_count(struct source_plan *p, bool sums);
 /* Why a kind is missing: "no symbol erts_a", "erts_a: WHY". */
 void source_missing(const struct source_plan *p, enum event_kind kind, char *buf, size_t size);
 /* PLACEMENT_* of the registers "di si dx". */
 unsigned int source_arguments(const char *args);
-/*
- * A function that was found in a running node, as a struct of its VM points to it; several may have
- * one name, and each is probed.  Rows whose name has a dot are of such functions; without them
- * their kinds are missing.
- */
+/* A function that was found in a running node, by a pointer in a struct of its VM.  Several
+ * functions may have one name, and each is probed.  Rows whose name has a dot are of such
+ * functions; their kinds are missing without them. */
 struct source_found {
 	const char *name; /* "Allctr_t.mseg_alloc" */
 	uint64_t addr;	  /* in the file */
 };
-/* Adds to a plan what of these kinds such functions give. */
+/* Adds the points at these functions for those of `kinds` that they give. */
 void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64_t kinds,
 		       const struct source_found *found, size_t nr);
 
-/* All that a node gives of these kinds: by symbol, calls of drivers, found in it; unless `force`,
- * without what might be its end (return_trial.h). */
+/* Plans all that a node gives of these kinds: by symbols and recipes, by calls of drivers, and by
+ * pointers in it.  Unless `force`, without return probes if they might kill it (return_trial.h). */
 struct beam_node;
 void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds,
 		      enum source_choice choice, bool force);
@@ -117,8 +111,8 @@ void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kin
 /* The functions that a kind needs, as a list "a, b" into buf. */
 void source_functions(enum event_kind kind, char *buf, size_t size);
 
-/* Names of the i-th function of the table, NULLs behind them, and what is needed of it; false =
- * there are no more.  The same function may come several times. */
+/* Names of the i-th function of the table, followed by NULLs, and what is needed of it; false = i
+ * is past the last.  The same function may come several times. */
 struct source_function {
 	const char *symbols[3];
 	struct placement_request request;
@@ -126,10 +120,10 @@ struct source_function {
 };
 bool source_function(unsigned int i, struct source_function *out);
 
-/* How many functions of the table a node has, and what a uprobe on them costs there. */
+/* How many functions of the table a node has, and which kind of instruction the sites are. */
 struct source_sites {
 	unsigned int found, emulated, stepped, refused;
-	char stepped_names[160]; /* "erts_a, erts_b"; both lists may be cut */
+	char stepped_names[160]; /* "erts_a, erts_b"; both lists may be truncated */
 	char refused_names[512]; /* with their reasons: "erts_a (why); erts_b (why)" */
 };
 void source_sites(struct source_sites *out, const struct beam_node *n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which probes nobody needs who only counts: see source_plan_count(). */
+/* Which probes are not needed to count events: see source_plan_count(). */
 #include <string.h>
 
 #include "base/compiler.h"
@@ -7,10 +7,11 @@
 
 #define KIND(kind) (1ull << EVENT_##kind)
 
-/* Entries of functions whose returns tell how often, and what else only fields are made of. */
+/* Programs at entries that count nothing themselves: they only provide fields, or the program at
+ * the return counts. */
 static const struct {
 	const char *program;
-	uint64_t kinds; /* that need it all the same */
+	uint64_t kinds; /* kinds that need the program even so */
 	bool sums;	/* needed for sums of sizes */
 } by_return[] = {
 	{"event_spawn", KIND(PROCESS_LINK), false},

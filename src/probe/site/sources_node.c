@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sources of events that only a running node can tell: see sources.h. */
+/* Sources of events that need a running node: see sources.h. */
 #include "probe/site/sources.h"
 
 #include "base/compiler.h"
@@ -15,7 +15,7 @@
 
 #define ALLOCATORS "Allctr_t"
 
-/* Why there are none, instead of that none was found. */
+/* Refuses kinds with this reason, instead of one that says only that no function was found. */
 static void refuse_carriers(struct source_plan *p, uint64_t kinds, const char *why)
 {
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
@@ -48,7 +48,7 @@ static void add_allocators(struct source_plan *p, struct beam_node *n, uint64_t 
 	source_plan_found(p, n->elf, kinds & CARRIER_KINDS, found, nr);
 }
 
-/* Kinds for which functions are seen to return, where that would be the end of the node. */
+/* Refuses kinds that need return probes if these would kill the node. */
 static void refuse_returns(struct source_plan *p, const struct beam_node *n)
 {
 	uint64_t kinds = 0;
@@ -65,7 +65,7 @@ static void refuse_returns(struct source_plan *p, const struct beam_node *n)
 
 static void add_carriers(struct source_plan *out, struct beam_node *n, uint64_t kinds)
 {
-	/* Without symbols (OTP 29) they have sites, but no call was ever seen there. */
+	/* Without symbols (OTP 29) there are sites, but no call was ever seen at them. */
 	if (!(kinds & CARRIER_KINDS))
 		return;
 	if (n->identity.hidden)

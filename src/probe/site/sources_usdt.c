@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * See sources_usdt.h.  Probes and their arguments: erts/emulator/beam/erlang_dtrace.d of OTP 25 to
- * 29.  A kind is here only if the event that comes out is the one that uprobes give; so there is no
+ * 29.  A kind is here only if its events are the same as those of uprobes.  So these are not used:
  *   process_scheduled: the JIT has no site where a process comes to a normal scheduler;
- *   message_send: fires for the messages of traces too, and neither for those to aliases nor for
+ *   message_send: fires for the messages of traces, too, and neither for those to aliases nor for
  *   what the VM itself sends for a process;
- *   message_queued: fires when the receiver looks at the message, without sender, of fewer;
- *   process_exit, port_exit: the reason is text that was cut, not a term;
- *   port_connect: names the old owner, not who asked.
- * Text costs the VM more than most uprobes do; and of collections uprobes say as much, and are
- * there for heaps that grow as well.  So uprobes come first.
+ *   message_queued: fires when the receiver examines the message, without sender, for fewer;
+ *   process_exit, port_exit: the reason is truncated text, not a term;
+ *   port_connect: has the old owner, not the process that asked.
+ * Making the text costs the VM more than most uprobes do.  Uprobes give the same of collections,
+ * and are needed for heaps that grow anyway.  So uprobes are preferred.
  */
 #include "probe/site/sources_usdt.h"
 
@@ -41,12 +41,12 @@ static const struct usdt_row {
 	enum event_kind kind;
 	uint64_t with;	     /* further kinds that need this probe too */
 	const char *probe;
-	const char *program; /* event_usdt: `about` and values[] are all there is to know */
-	unsigned int nr_args; /* that must be readable: so many from the first on */
+	const char *program; /* event_usdt: `about` and values[] are all that it needs */
+	unsigned int nr_args; /* the first so many arguments must be readable */
 	int about;	     /* argument with the pid, -1 = none */
-	const char *only;    /* text of the last of these arguments */
+	const char *only;    /* required text of the last of these arguments */
 	struct { uint8_t type, arg; } values[USDT_POINT_VALUES];
-	bool by_process;     /* without pid it is no event: the VM's own doing */
+	bool by_process;     /* no event without pid: then the VM itself did it */
 	const char *differs; /* from what uprobes give; NULL = nothing */
 } rows[] = {
 	{EVENT_GC_MINOR_START, GC_KINDS, "gc_minor__start", "event_usdt_gc_start",
@@ -95,7 +95,7 @@ const char *sources_usdt_differs(enum event_kind kind)
 	return "";
 }
 
-/* What the programs have to know of a site of this row; false if an argument cannot be read. */
+/* Describes a site of this row to the BPF programs; false if an argument cannot be read. */
 static bool make_point(struct usdt_point *out, const struct usdt_row *row,
 		       const struct usdt_site *site)
 {
@@ -127,7 +127,7 @@ static bool is_of(const struct usdt_site *site, const struct usdt_row *row)
 	return strcmp(site->provider, PROVIDER) == 0 && strcmp(site->name, row->probe) == 0;
 }
 
-/* At least one site, and no site that cannot be read: a part would be no whole. */
+/* True if there are sites, and all can be read: with a part of them events would be missing. */
 static bool is_given(const struct usdt_row *row, const struct usdt_site *sites, size_t nr)
 {
 	struct usdt_point point = {0};

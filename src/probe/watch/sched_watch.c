@@ -19,39 +19,40 @@
 #include "beam/sched/sched_work.h"
 #include "target/proc.h"
 
-#define CPU_PART     0.020     /* of a core: what sampling may take */
+#define CPU_PART     0.020     /* CPU that sampling may use, part of a core */
 #define PERIOD_MIN   500000u   /* ns */
-#define PERIOD_FIRST 1000000u  /* until it is known what a sample costs */
-#define PERIOD_MAX   20000000u /* thousands of schedulers */
-#define PERIOD_EXACT 8000000u  /* while the VM counts: only what they work on is to be seen */
-#define PERIOD_GC    1000000u  /* samples for collections need not be closer */
-#define PERIOD_AGREE 10000000u /* if all samples see the same: a span has enough of them to judge */
-#define PACE_SAMPLES 32	       /* samples after which period and CPU are chosen anew */
-#define MOVE_NS	     50000u    /* a moment's sleep, after which the kernel chooses the CPU */
-#define MOST_APART   64u       /* so many times as seldom, if moves are kept from a CPU */
-/* As sure as it need be: half a point (1 sigma) after 10 s of whether it works, a point of what at.
- * Samples a second, times the variance of one. */
+#define PERIOD_FIRST 1000000u  /* ns, until the cost of a sample is known */
+#define PERIOD_MAX   20000000u /* ns, with thousands of schedulers */
+#define PERIOD_EXACT 8000000u  /* ns, while the VM counts busy time itself */
+#define PERIOD_GC    1000000u  /* ns: shortest period that collections need */
+#define PERIOD_AGREE 10000000u /* ns, if all samples agree: enough of them in a span to judge */
+#define PACE_SAMPLES 32	       /* samples after which period and CPU are chosen again */
+#define MOVE_NS	     50000u    /* ns of a sleep after which the kernel chooses the CPU */
+#define MOST_APART   64u       /* most PACE_SAMPLES between moves, if moves are delayed */
+/* Accuracy that is enough: 1 sigma of half a percentage point after 10 s for whether a scheduler
+ * works, of one point for what it works on.  In samples a second, times the variance of one. */
 #define ENOUGH_WORKING 4000.0
 #define ENOUGH_WORK    1000.0
-/* A tenth of a point of how long it collects, which is a small part of the time. */
+/* The same for collections, which are a small part of the time: a tenth of a point. */
 #define ENOUGH_GC 100000.0
-/* Dirty schedulers are many, mostly asleep, and count their time themselves. */
+/* Dirty schedulers, of which many sleep, are sampled only this rarely: they count their time
+ * themselves. */
 #define DIRTY_EVERY   16
 #define SPAN_FEW_NS   500000000u
 #define SPAN_MANY_NS  1000000000u
-#define MANY	      64 /* schedulers, whose accounts take their time to read */
+#define MANY	      64 /* schedulers from which on reading their accounts takes time */
 #define AGREE_SAMPLES 30
 #define AGREE_POINTS  0.02
 #define AGREE_SPREADS 5
 #define MOST_DOUBTS   2
-#define LATE_NS	      1000000u /* a sample that comes later than that was kept from it */
+#define LATE_NS	      1000000u /* ns: a sample that is later was kept off the CPU */
 
 struct watched {
 	enum thread_type type;
 	uint16_t number;
 	int os_tid; /* 0 = not known */
 	bool distrusted;
-	unsigned int doubts; /* spans in a row in which what the VM counted cannot be true */
+	unsigned int doubts; /* spans in a row in which the VM's count cannot be true */
 	uint32_t samples, working, process, port, gc_samples, gc;
 	struct sched_clock_read clock;
 	struct proc_thread_times times;
@@ -60,22 +61,22 @@ struct watched {
 
 struct sched_watch {
 	int os_pid;
-	struct mem *mem; /* the thread's own */
+	struct mem *mem; /* used by the thread alone */
 	struct sched_work *work;
-	VEC(struct watched) all; /* by index in sched_work_all(), if there is `work` */
+	VEC(struct watched) all; /* by index in sched_work_all(); if `work` is set */
 	VEC(struct sched_span) spans;
-	bool counts; /* what the VM counts is taken */
-	bool gc;     /* whether they collect garbage is sampled */
+	bool counts; /* counts of the VM are used */
+	bool gc;     /* collections are sampled */
 	bool realtime;
 	uint64_t cut_ns;
 	pthread_t thread;
 	bool running;
-	unsigned int moves_apart;   /* of the thread alone */
+	unsigned int moves_apart;   /* used by the thread alone */
 	atomic_bool stop, exact;    /* exact: the VM counted all of the last span */
-	_Atomic uint64_t due_ns;    /* the next sample */
-	_Atomic uint64_t enough_ns; /* samples need not be closer */
-	pthread_mutex_t lock;	    /* of what follows, of `work` and of what was seen */
-	uint64_t unseen_ns;	    /* of this span, samples that were due were not taken */
+	_Atomic uint64_t due_ns;    /* time of the next sample */
+	_Atomic uint64_t enough_ns; /* period that is short enough */
+	pthread_mutex_t lock;	    /* protects what follows, `work` and the counts of samples */
+	uint64_t unseen_ns;	    /* time in this span in which due samples were late */
 };
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -95,8 +96,8 @@ uint64_t sched_watch_period(uint64_t cost_ns, uint64_t samples)
 				     : (uint64_t)period;
 }
 
-/* Where all samples see the same, few of them tell it; but as long as they are few, others might
- * follow (Laplace). */
+/* If all samples agree, few of them would be enough; but as long as they are few, others may still
+ * differ (rule of succession, Laplace). */
 uint64_t sched_watch_enough(double per_s, uint32_t samples, uint32_t seen)
 {
 	double part = (seen + 1.0) / (samples + 2.0);
@@ -133,9 +134,9 @@ static uint64_t late_ns(uint64_t due_ns, uint64_t now_ns)
 }
 
 /*
- * A real-time thread wakes where it slept, and whoever has that CPU pays.  So now and then it wakes
- * up as others do, where the kernel finds an idle CPU if there is one, and goes on from there.
- * False: it may not do that.
+ * A real-time thread wakes up on the CPU where it slept, and takes it from whatever runs there.  So
+ * now and then this thread sleeps once without real-time priority, so that the kernel wakes it up
+ * on an idle CPU if there is one, and goes on there.  False: it may not have real-time priority.
  */
 static bool move(struct sched_watch *w)
 {
@@ -151,15 +152,15 @@ static bool move(struct sched_watch *w)
 	pthread_mutex_lock(&w->lock);
 	w->unseen_ns += late;
 	pthread_mutex_unlock(&w->lock);
-	/* Among many others, or where its share of the CPUs is limited: rather where it is. */
+	/* It was late without real-time priority: CPUs are busy, or limited, so it moves less
+	 * often. */
 	w->moves_apart = late ? MIN(2 * w->moves_apart, MOST_APART) : 1;
 	return may;
 }
 
-/*
- * Who samples only when a CPU is left over sees mostly schedulers that are about to sleep: it must
- * not wait for those that it samples, not even for a moment.  False: it waits its turn.
- */
+/* Makes the thread a real-time one.  A thread that only gets a CPU when one is free mostly sees
+ * schedulers that are about to sleep, so it must not wait for those that it samples.  False: it
+ * has to. */
 static bool come_at_once(const struct sched_watch *w)
 {
 	int rc = w->realtime ? thread_come_at_once() : -ECANCELED;
@@ -194,7 +195,7 @@ static void *watch_main(void *arg)
 			paced_ns += cost;
 			period = (3 * period + sched_watch_period(cost, PACE_SAMPLES)) / 4;
 		}
-		/* Those that were missed are not made up for. */
+		/* Missed samples are not made up for. */
 		begin = MAX(begin + apart, clock_monotonic_ns());
 	}
 	return NULL;
@@ -213,19 +214,19 @@ bool sched_watch_agrees(uint64_t working_ns, uint64_t duration_ns, uint64_t unse
 		return true;
 	counted = (double)working_ns / (double)duration_ns;
 	seen = (double)working / samples;
-	/* One sample more or less, where all of them say the same. */
+	/* At least the effect of one sample, in case all of them agree. */
 	spread = sqrt(MAX(seen * (1 - seen), 1.0 / samples) / samples);
 	unseen = (double)unseen_ns / (double)duration_ns;
 	return fabs(counted - seen) < AGREE_POINTS + AGREE_SPREADS * spread + unseen;
 }
 
-/* Stopped: schedulers go on with nothing, whatever they were at. */
+/* The process is stopped (SIGSTOP): schedulers do nothing, whatever they were at. */
 static bool is_stopped(const struct sched_watch *w)
 {
 	return proc_is_stopped(w->os_pid);
 }
 
-/* What the VM counted since the cut before. */
+/* Busy time that the VM has counted since the last cut, scaled to the duration of the span. */
 static uint64_t clock_since(struct sched_watch *w, uint32_t at, uint64_t duration_ns,
 			    uint64_t unseen_ns)
 {
@@ -264,7 +265,7 @@ static void add_times(struct sched_watch *w, struct watched *one, struct sched_s
 	if (!had || !one->has_times || one->times.cpu_ns < before.cpu_ns ||
 	    one->times.wait_ns < before.wait_ns)
 		return;
-	/* The kernel books both when it switches, or at its ticks. */
+	/* The kernel updates both when it switches threads, or at its ticks. */
 	out->on_cpu_ns = MIN(one->times.cpu_ns - before.cpu_ns, out->duration_ns);
 	out->cpu_wait_ns = MIN(one->times.wait_ns - before.wait_ns, out->duration_ns);
 }
@@ -355,7 +356,8 @@ static struct watched *find(struct sched_watch *w, enum thread_type type, uint16
 	return NULL;
 }
 
-/* Threads by their names; schedulers themselves, too, if nothing else tells them. */
+/* Finds threads by their names; also adds the schedulers themselves if they are not known
+ * otherwise. */
 static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
 {
 	const struct watched new = {.type = type, .number = number};

@@ -19,23 +19,23 @@
 #include "beam/sched/running.h"
 #include "beam/sched/sched.h"
 
-#define CPU_PART     0.03 /* of a core: what sampling may take; samples are further apart then */
-#define PACE_SAMPLES 64	  /* after which that is judged anew */
-#define FILES_KEPT   64	  /* of so many schedulers, normal ones first */
-#define POSITION_NS  100000000u /* so long each sample tries to tell where a process is */
-#define MOST_HELD    4096	/* spans that nobody has taken yet */
+#define CPU_PART     0.03	/* CPU that sampling may use, part of a core */
+#define PACE_SAMPLES 64		/* samples after which the period is chosen again */
+#define FILES_KEPT   64		/* schedulers with an open file, normal ones first */
+#define POSITION_NS  100000000u /* ns in which each sample tries to find the position */
+#define MOST_HELD    4096	/* results that were not fetched yet */
 
-/* What a scheduler is in. */
+/* What a scheduler is in the middle of: a slice, a collection or a NIF. */
 struct span {
 	struct running_key key;	    /* .of: 0 = none, or not known */
-	struct running_process was; /* at the first sample; not of a port */
-	struct running_port about;  /* of a port, once its stack was read */
+	struct running_process was; /* as of the first sample; not for a port */
+	struct running_port about;  /* for a port, once its stack was read */
 	bool port;
-	uint64_t before_ns;	      /* the last sample that did not see it; 0 = none */
-	uint64_t first_ns, last_ns;   /* samples that saw it */
-	uint64_t taken_ns;	      /* its stack was read; 0 = not yet */
-	struct running_call call;     /* at the first such time that saw this call */
-	struct rec_raw_sample *stack; /* that is kept; RUNNING_STACK_SIZE; NULL = none so far */
+	uint64_t before_ns;	      /* last sample before the span; 0 = none */
+	uint64_t first_ns, last_ns;   /* first and last sample in the span */
+	uint64_t taken_ns;	      /* when its stack was read; 0 = not yet */
+	struct running_call call;     /* at the first stack with this call */
+	struct rec_raw_sample *stack; /* the stack that is kept (RUNNING_STACK_SIZE); NULL = none */
 	bool has_stack;
 };
 
@@ -47,7 +47,7 @@ struct watched {
 
 struct slice_watch {
 	struct beam_node *n;
-	struct mem *mem; /* the thread's own */
+	struct mem *mem; /* used by the thread alone */
 	struct beam_layout layout;
 	struct running_code code;
 	struct running *running;
@@ -59,7 +59,7 @@ struct slice_watch {
 	bool started;
 	atomic_bool stop;
 	_Atomic uint64_t gap_ns;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects what follows */
 	VEC(struct long_slice) done;
 	size_t nr_taken;
 	uint64_t nr_lost;
@@ -84,7 +84,7 @@ static bool is_known(const struct running_one *one, int kind)
 	return kind == RUNNING_SLICE ? one->known : one->parts_known;
 }
 
-/* It is still in what the sample before saw. */
+/* Samples again: true if the scheduler is still in the same span. */
 static bool is_same(struct slice_watch *w, size_t at, int kind)
 {
 	running_sample_some(w->running, at, 1);
@@ -93,7 +93,7 @@ static bool is_same(struct slice_watch *w, size_t at, int kind)
 			       &now_at(w, at)->in[kind]);
 }
 
-/* It is known where that was. */
+/* True if the stack shows where in its code the process is. */
 static bool shows_position(const struct span *s, const struct rec_raw_sample *stack)
 {
 	return s->port ? stack->user_ip != 0 : stack->place != PLACE_OTHER;
@@ -104,8 +104,8 @@ static bool has_position(const struct span *s)
 	return s->has_stack && shows_position(s, s->stack);
 }
 
-/* At the second sample, at all that follow until it is known where the process is, and then each
- * time that the span lasts twice as long. */
+/* A stack is due at the second sample, at all that follow until the position is known, and each
+ * time that the age of the span has doubled. */
 static bool is_due(const struct span *s, uint64_t now_ns)
 {
 	uint64_t age = now_ns - s->first_ns;
@@ -114,7 +114,7 @@ static bool is_due(const struct span *s, uint64_t now_ns)
 	       (!has_position(s) && age < POSITION_NS);
 }
 
-/* While the collector or a NIF runs nothing else of the process does. */
+/* In a collection or a NIF the process runs no Erlang code. */
 static bool is_in_c(const struct running_one *one)
 {
 	return one->in[RUNNING_GC].of || one->in[RUNNING_NIF].of;
@@ -133,10 +133,9 @@ static bool read_stack(struct slice_watch *w, size_t at, const struct span *s, b
 	return running_port_stack_read(w->room, w->n->os_pid, who, about->id);
 }
 
-/*
- * The stack that is kept is of a moment of the whole span, the later half as likely as the earlier
- * one.  One that tells where the process is stands before one that does not.
- */
+/* Keeps one stack of the span: each new one replaces it with probability 1/2, so the later half
+ * of a span is as likely as the earlier.  A stack with a known position is preferred to one
+ * without. */
 static void take_stack(struct slice_watch *w, size_t at, int kind, uint64_t now_ns)
 {
 	struct span *s = &w->all.data[at].spans[kind];
@@ -168,12 +167,12 @@ static void take_stack(struct slice_watch *w, size_t at, int kind, uint64_t now_
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
-/* A span that has ended. */
+/* A span that has ended, as it is reported. */
 struct lasted {
 	struct watched *of;
 	struct span *span;
 	uint64_t ns, end_ns;
-	uint64_t error_ns; /* EVENT_UNKNOWN: it lasted longer, who knows for how long */
+	uint64_t error_ns; /* EVENT_UNKNOWN: it lasted longer, by an unknown time */
 };
 
 void slice_watch_free(struct long_slice *s)
@@ -235,7 +234,7 @@ static void report_slice(struct slice_watch *w, const struct lasted *l)
 	const uint64_t values[] = {l->ns, l->span->has_stack ? l->span->call.entry : 0,
 				   EVENT_UNKNOWN, l->error_ns, l->span->about.id};
 
-	/* Names of a port follow. */
+	/* The fifth value, a port, comes with its names. */
 	if (is_wanted(w, EVENT_LONG_SCHEDULE))
 		report(w, l, EVENT_LONG_SCHEDULE, values, l->span->port ? 5 : 4);
 }
@@ -251,9 +250,10 @@ static void report_nif(struct slice_watch *w, const struct lasted *l)
 }
 
 /*
- * What it was, by what the process has counted since: a minor collection adds 1 to gen_gcs, a major
- * one sets it to 0.  EVENT_WORD_NONE: it has counted none, so only literals were collected, or the
- * process was killed for the size of its heap.  `now` is NULL if the process is gone.
+ * Which type of collection it was, by what the process counted meanwhile: a minor collection adds 1
+ * to gen_gcs, a major one sets it to 0.  EVENT_WORD_NONE: nothing was counted, so only literals
+ * were collected, or the process was killed for the size of its heap.  `now` is NULL if the process
+ * is gone.
  */
 static enum event_word type_of(const struct running_process *was, const struct running_process *now,
 			       bool normal)
@@ -286,7 +286,7 @@ static void report_gc(struct slice_watch *w, size_t at, const struct lasted *l)
 	reclaimed = is_there && normal && now.collections == was->collections + 1
 			    ? now.reclaimed - was->reclaimed
 			    : EVENT_UNKNOWN;
-	/* The next one has begun, or has been since. */
+	/* The next collection has begun already, so sizes are not those after this one. */
 	if (!is_there || now.state & PSFLG_GC)
 		now = unknown;
 	kind = type == EVENT_WORD_MINOR ? EVENT_GC_MINOR_END : EVENT_GC_MAJOR_END;
@@ -301,7 +301,8 @@ static void report_gc(struct slice_watch *w, size_t at, const struct lasted *l)
 		       7);
 }
 
-/* It began and ended in the middle between a sample that saw it and one that did not. */
+/* Begin and end of a span are taken to be in the middle between a sample that saw it and one that
+ * did not. */
 static void end_span(struct slice_watch *w, size_t at, int kind, uint64_t next_ns)
 {
 	struct watched *of = &w->all.data[at];
@@ -356,7 +357,7 @@ static void sample(struct slice_watch *w, uint64_t now_ns)
 	uint64_t gap = w->sampled_ns ? now_ns - w->sampled_ns : 0;
 
 	running_sample(w->running);
-	/* What is within a slice ends before it. */
+	/* A collection or NIF ends before the slice that it is part of. */
 	for (size_t i = 0; i < w->all.len; i++)
 		for (int kind = NR_RUNNING_SPANS; kind-- > 0;)
 			take(w, i, kind, now_ns);
@@ -390,7 +391,7 @@ static void *watch_main(void *arg)
 			cpu_ns += cost * PACE_SAMPLES;
 			period = MAX((uint64_t)((double)cost / CPU_PART), SLICE_WATCH_PERIOD_NS);
 		}
-		/* Samples that were missed are not made up for. */
+		/* Missed samples are not made up for. */
 		due = MAX(due + period, clock_monotonic_ns());
 		clock_sleep_until(due);
 	}
@@ -455,7 +456,7 @@ int slice_watch_open(struct slice_watch **out, struct beam_node *n, const struct
 	pthread_mutex_init(&w->lock, NULL);
 	rc = find_schedulers(w, err);
 	if (rc == 0) {
-		/* Watched from here on, whenever the thread comes to it. */
+		/* The span counts from here on, even if the thread starts late. */
 		sample(w, clock_monotonic_ns());
 		w->started = thread_start(&w->thread, watch_main, w);
 		if (!w->started)
@@ -478,7 +479,7 @@ void slice_watch_end(struct slice_watch *w)
 	atomic_store(&w->stop, true);
 	pthread_join(w->thread, NULL);
 	w->started = false;
-	/* What has ended by now is not under way. */
+	/* What has ended by now is reported as ended. */
 	sample(w, clock_monotonic_ns());
 	for (size_t i = 0; i < w->all.len; i++)
 		for (int kind = NR_RUNNING_SPANS; kind-- > 0;)
