@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Series, and how findings are made.  See diagnosis.h. */
+/* Statistics of series, and how findings are made.  See diagnosis.h. */
 #include "model/diagnosis/diagnosis_internal.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "base/units.h"
 
-#define CRITICAL_FROM 80.0 /* weights */
+#define CRITICAL_FROM 80.0 /* weight from which on a finding is critical */
 #define WARNING_FROM  40.0
 #define NS_PER_S      1e9
 
@@ -51,7 +51,7 @@ double series_least(const struct series *s)
 	return least;
 }
 
-/* A heap grows by leaps, and is a little smaller after each. */
+/* A heap grows in leaps, and shrinks a little after each: so small falls are tolerated. */
 double series_growth(const struct series *s)
 {
 	double grew = series_last(s) - series_first(s), most = series_first(s), drop = 0;
@@ -67,7 +67,7 @@ double series_growth(const struct series *s)
 	return growth_is_steady(grew, drop, ups) ? grew : 0;
 }
 
-/* With fewer steps chance may be the reason. */
+/* With fewer intervals a series may look like a burst by chance. */
 #define BURST_STEPS 8
 
 bool series_is_burst(const struct series *s)
@@ -218,7 +218,8 @@ static bool is_of(const char *text, const char *pid)
 	return text && strncmp(text, pid, len) == 0 && (text[len] == ' ' || !text[len]);
 }
 
-/* The function of its slice, if that lasts, as a sample of its scheduler shows it; NULL. */
+/* The function of the process's slice, if that still lasts and a sample of its scheduler shows it;
+ * else NULL. */
 static const char *function_of_slice(const struct diagnosis *d, const struct diagnosed_process *p)
 {
 	for (size_t i = 0; i < d->schedulers.len; i++) {
@@ -230,7 +231,8 @@ static const char *function_of_slice(const struct diagnosis *d, const struct dia
 	return NULL;
 }
 
-/* Where one that runs is stands in registers: its memory has where it stopped last. */
+/* Of a running process the current function is in registers: memory only has where it last
+ * stopped. */
 void finding_report_process(struct making *m, struct finding *f, const struct diagnosed_process *p)
 {
 	bool runs = p->status && strcmp(p->status, "running") == 0;
@@ -270,7 +272,7 @@ void findings_make(struct findings *f, const struct diagnosis *d)
 		qsort(f->v.data, f->v.len, sizeof(*f->v.data), by_weight);
 }
 
-/* The severity follows from the weight. */
+/* True if a finding is more than a note. */
 bool findings_above_notes(const struct findings *f)
 {
 	return f->v.len && f->v.data[0].severity > FINDING_NOTE;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was seen of a node in a few seconds, and the findings that follow from it: what is wrong,
- * or soon will be, with evidence.  Rules only: whoever fills in struct diagnosis reads the node;
- * what is not known is left at zero, NAN, NULL or without samples, and nothing follows from it.
+ * What was seen of a node in a few seconds, and the findings that follow from it: what is wrong, or
+ * soon will be, with evidence.  This module has the rules only: the caller reads the node and fills
+ * in struct diagnosis; a fact that is not known is zero, NAN, NULL or has no samples, and no rule
+ * uses it.
  *
  * A rule is a row of DIAGNOSIS_RULES (diagnosis_internal.h) and a function.
  */
@@ -19,46 +20,46 @@
 
 #define SERIES_MAX 64u
 
-/* Values of one thing at equal intervals over the time, and the last one.  When there are too many
- * every second one is dropped: the intervals are twice as long then. */
+/* Values of one quantity at equal intervals, and the last one.  When v[] is full every second value
+ * is dropped: the intervals are twice as long then. */
 struct series {
 	double v[SERIES_MAX], last;
-	unsigned int nr, added, every; /* every: so manieth of those that were added is kept */
+	unsigned int nr, added, every; /* every: one of so many values is kept; added: all */
 };
 void series_add(struct series *s, double value);
-double series_first(const struct series *s); /* NAN of an empty one; so series_last() */
+double series_first(const struct series *s); /* NAN if empty; so series_last() */
 double series_last(const struct series *s);
-double series_least(const struct series *s); /* the same */
-/* Last minus first, if it went up in two intervals at least, and never down by more than a quarter
- * of that; else 0. */
+double series_least(const struct series *s); /* NAN if empty */
+/* Last minus first value, if it rose in two intervals at least, and never fell by more than a
+ * quarter of that; else 0. */
 double series_growth(const struct series *s);
-/* What it grew by came in half of the intervals or less, one after the other, and has ended. */
+/* True if it grew in half of the intervals or less, which are adjacent, and has stopped growing. */
 bool series_is_burst(const struct series *s);
 
-/* How fast something grows, and how far off that may be in 95 of 100 cases, as its steps differ. */
+/* Rate of growth, and the half width of its 95 % confidence interval, as steps differ. */
 struct growth {
-	double per_s, error; /* NAN = nobody can say */
+	double per_s, error; /* NAN = not known */
 };
-/* `squares`: sum of the squares of so many steps, which are equally long. */
+/* grew: sum of so many steps of equal length; squares: sum of their squares. */
 struct growth growth_of(double grew, double squares, unsigned int steps, double seconds);
 struct growth series_growth_rate(const struct series *s, double seconds);
-/* It is more than chance. */
+/* True if 0 is not in the confidence interval. */
 bool growth_is_sure(const struct growth *g);
 
 #define DIAGNOSED_NONE UINT32_MAX
 
-/* A process that a rule may name.  Texts are the caller's; NULL = not known. */
+/* A process that a rule may name.  Texts are owned by the caller; NULL = not known. */
 struct diagnosed_process {
 	const char *pid;  /* "<0.80.0>" */
 	const char *name; /* registered name, label, or initial call */
 	const char *function, *status;
 	const char *suspended_by; /* "port #Port<0.5>", "the connection to b@host" */
 	uint64_t queue_first, queue_min, queue_last;
-	bool queue_grew; /* it was longer in two samples at least, and hardly ever shorter */
+	bool queue_grew; /* longer in two samples at least, and hardly ever shorter */
 	struct growth queue_growth;
 	uint64_t heap_first, heap_last; /* bytes */
 	uint32_t waiting, behind;	/* see model/process/wait_graph.h */
-	uint64_t binaries;		/* bytes that it refers to, each once; 0 = not asked */
+	uint64_t binaries; /* bytes that it refers to, each binary once; 0 = not read */
 	uint64_t nr_binaries;
 };
 
@@ -66,17 +67,17 @@ struct diagnosed_process {
 struct diagnosed_scheduler {
 	const char *type; /* "normal", "dirty CPU", "dirty IO" */
 	bool dirty;
-	bool offline; /* all of the time: it does not count */
+	bool offline; /* all of the time, so it is not counted */
 	unsigned int number;
 	unsigned int nr_busy, nr_seen; /* scheduler samples */
-	/* Its longest time slice; of a normal one without the time in which its thread waited for a
-	 * CPU. */
+	/* Its longest time slice; of a normal scheduler without the time in which its thread waited
+	 * for a CPU. */
 	uint64_t longest_ns;
-	uint64_t waited_ns;	    /* and that time */
-	bool lasts;		    /* it had not ended */
-	uint64_t queue;		    /* processes and ports in its run queue then */
-	const char *pid, *function; /* of that slice */
-	const char *syscall;	    /* in which its thread was blocked; NULL = none */
+	uint64_t waited_ns;	    /* the time in which the thread waited */
+	bool lasts;		    /* the slice had not ended */
+	uint64_t queue;		    /* processes and ports in its run queue during the slice */
+	const char *pid, *function; /* of the process in that slice */
+	const char *syscall;	    /* that its thread was blocked in; NULL = none */
 };
 
 struct diagnosed_function { /* in which threads of schedulers waited for a lock */
@@ -84,13 +85,13 @@ struct diagnosed_function { /* in which threads of schedulers waited for a lock 
 	unsigned int nr;
 };
 
-struct diagnosed_path { /* indices of processes: a circle of waits */
+struct diagnosed_path { /* indices of processes: a cycle of waits */
 	const uint32_t *processes;
-	uint32_t nr, total; /* of them, of all that are in the circle */
+	uint32_t nr, total; /* in process[], and in all of the cycle */
 };
 
 struct diagnosed_limit {
-	const char *what, *command; /* "processes"; what shows more, NULL = nothing */
+	const char *what, *command; /* command: shows more, NULL = none does */
 	uint64_t used, max;
 };
 
@@ -107,7 +108,7 @@ struct diagnosed_allocator {
 struct diagnosed_table { /* of ETS */
 	const char *name, *owner;
 	struct series objects;
-	double seconds; /* since it was seen first */
+	double seconds; /* since the table was seen first */
 	uint64_t bytes;
 };
 
@@ -119,103 +120,105 @@ struct diagnosed_connection { /* to another node */
 };
 
 struct diagnosed_port {
-	const char *id, *name, *owner, *sender; /* the last: the first of those that wait */
+	const char *id, *name, *owner, *sender; /* sender: the first of those that wait */
 	uint64_t queue;				/* bytes */
 	bool busy, always;
-	uint32_t waiting, sending; /* suspended; waiting for its word that it has sent */
+	uint32_t waiting, sending; /* suspended; waiting for the reply that data was sent */
 };
 
 struct diagnosed_restart {
-	/* A registered name that other processes had, one after the other; or NULL: children of a
-	 * supervisor, `child` is the newest, and it has noted so many restarts itself. */
+	/* A registered name that was given to one process after the other; or NULL: children of a
+	 * supervisor, of which `child` is the newest; `times`: restarts that the supervisor itself
+	 * has counted. */
 	const char *name, *child, *parent;
 	uint32_t times;
 };
 
-struct diagnosed_receiver { /* of messages that timers will send */
+struct diagnosed_receiver { /* of messages from timers */
 	const char *pid;    /* NULL = not known */
-	const char *text;   /* "<0.80.0> my_server", or a name that no process has */
+	const char *text;   /* "<0.80.0> my_server", or a name that is not registered */
 	uint64_t nr;
 };
 
 struct diagnosed_busy {
-	uint32_t process;     /* one of processes */
-	unsigned int samples; /* of schedulers */
+	uint32_t process;     /* index in processes */
+	unsigned int samples; /* samples of schedulers that saw it */
 };
 
 struct diagnosis {
 	uint64_t duration_ns;
 	unsigned int scheduler_samples, samples;
 	bool stopped; /* by a signal or a debugger */
-	/* Samples that saw multi-scheduling blocked; by whom, and whether for dirty schedulers,
-	 * too, as of the last of these. */
+	/* Samples in which multi-scheduling was blocked; in the last of these: by whom, and whether
+	 * for dirty schedulers, too. */
 	unsigned int nr_msched_blocked;
 	const char *msched_blocker;
 	bool dirty_blocked;
 
-	/* The host.  Shares of the time that threads of schedulers were to run; NAN. */
+	/* The host. cpu_wait: share of the time in which threads of schedulers were runnable;
+	 * NAN. */
 	double cpu_wait, cpu_used;   /* the second in cores */
 	VEC(const char *) cpu_users; /* other processes that use CPU, most first, as text */
 	/* Of the whole host, in cores; nr_cpus == 0: not known.  other_cpu: by processes that are
 	 * neither the node nor among cpu_users. */
 	unsigned int nr_cpus;
 	double host_cpu, stolen_cpu, other_cpu;
-	double throttled;     /* share of the periods of its cgroup */
+	double throttled;     /* share of its cgroup's periods that were throttled */
 	struct series rss;    /* bytes */
-	struct series beyond; /* of these, what all carriers of the VM's allocators do not hold */
-	uint64_t memory_max;  /* bytes that it may have; 0 = not known */
+	struct series beyond; /* part of rss that is in no carrier of the VM's allocators */
+	uint64_t memory_max;  /* limit in bytes; 0 = not known */
 
 	VEC(struct diagnosed_limit) limits;
 	VEC(struct diagnosed_memory) memory; /* the first is the total */
 	VEC(struct diagnosed_allocator) allocators;
-	struct series atoms, code; /* code: bytes of all that is loaded */
+	struct series atoms, code; /* code: bytes of loaded code */
 	VEC(const char *) newest_atoms;
 	double spawned_per_s; /* NAN */
 	struct series nr_processes;
-	/* Who started most of those that were new in a scan, and how many; NULL = not known. */
+	/* Parent of most processes that were new in a scan, and how many these are; NULL = not
+	 * known. */
 	const char *spawner;
 	uint32_t spawned, spawned_all;
 	VEC(struct diagnosed_process) processes;
 	VEC(struct diagnosed_path) circles;
-	uint32_t nr_circles; /* also those that are not among them */
+	uint32_t nr_circles; /* all cycles, with those that are not stored */
 	VEC(struct diagnosed_restart) restarts;
 	VEC(struct diagnosed_scheduler) schedulers;
-	double run_queue;			/* mean length, of one normal scheduler; NAN */
+	double run_queue;			/* mean length for one normal scheduler; NAN */
 	double dirty_cpu_queue, dirty_io_queue; /* mean length */
-	/* Scheduler samples that saw so many dirty schedulers of a type at work, by their
-	 * number. */
+	/* By number: scheduler samples in which so many dirty schedulers of the type were at
+	 * work. */
 	VEC(uint32_t) dirty_cpu_busy, dirty_io_busy;
-	/* Scheduler samples that saw a scheduler run a process; collect garbage; blocked by a
+	/* Scheduler samples that saw a scheduler run a process; collect garbage; wait for a
 	 * lock. */
 	unsigned int nr_running, nr_gc, nr_blocked;
-	unsigned int nr_blocked_schedulers; /* how many were, at any time */
+	unsigned int nr_blocked_schedulers; /* schedulers that were blocked at any time */
 	VEC(struct diagnosed_function) blocked_in;
-	/* Processes by how many of all scheduler samples they ran in, most first; not all of
-	 * them. */
+	/* Processes by the number of scheduler samples in which they ran, most first; not all. */
 	VEC(struct diagnosed_busy) busy;
-	VEC(uint32_t) collecting; /* processes that were seen collecting, most often first */
-	double literal_collector; /* share of samples in which it had work; NAN */
+	VEC(uint32_t) collecting; /* processes seen collecting, most often first */
+	double literal_collector; /* share of samples in which it was active; NAN */
 	VEC(struct diagnosed_table) tables;
-	uint64_t nr_timers; /* that will send a message */
-	bool more_timers;   /* than these, which were read */
-	/* Of timers of any kind, without messages: bytes; 0 = not known. */
+	uint64_t nr_timers; /* timers that will send a message */
+	bool more_timers;   /* there are more, which were not read */
+	/* All timers, without their messages: bytes; 0 = not known. */
 	uint64_t timers_size;
-	/* Who gets most of these first; a few only. */
+	/* A few receivers, those of most timers first. */
 	VEC(struct diagnosed_receiver) receivers;
 	uint64_t nr_receivers;
 	VEC(struct diagnosed_connection) connections;
 	VEC(struct diagnosed_port) ports;
 };
-/* Of erlang:memory/0, by type; one without values if it is not known. */
+/* A type of erlang:memory/0; an empty series if it is not known. */
 const struct series *diagnosis_memory(const struct diagnosis *d, const char *type);
-/* Steadily: longer in two steps at least, and never less by more than a quarter of all. */
+/* True if it grew in two steps at least, and no fall was more than a quarter of all growth. */
 bool growth_is_steady(double grew, double largest_drop, unsigned int ups);
-void diagnosis_free(struct diagnosis *d); /* the vectors; texts are the caller's */
+void diagnosis_free(struct diagnosis *d); /* the vectors; texts are owned by the caller */
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
 enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_CRITICAL };
-/* Certain: it stands in the node's memory.  Likely: most of what was seen says so.  Possible: there
+/* Certain: read from the node's memory.  Likely: most of what was seen shows it.  Possible: there
  * are other explanations. */
 enum finding_certainty { FINDING_POSSIBLE, FINDING_LIKELY, FINDING_CERTAIN };
 const char *finding_severity_name(enum finding_severity severity);
@@ -225,7 +228,7 @@ struct finding {
 	const char *id; /* "mailbox_grows" */
 	enum finding_severity severity;
 	enum finding_certainty certainty;
-	double weight; /* 0 .. 100, only to order them */
+	double weight; /* 0 .. 100, for order and severity */
 	struct strbuf title;
 	VEC(char *) evidence; /* a sentence each */
 	VEC(char *) commands; /* of ebeam, without its name and the node's: "ps --sort memory" */
@@ -237,7 +240,7 @@ struct findings {
 
 void findings_make(struct findings *f, const struct diagnosis *d);
 void findings_free(struct findings *f);
-/* There are some that are more than notes. */
+/* True if there is a finding that is more than a note. */
 bool findings_above_notes(const struct findings *f);
 
 #endif

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What rules share: those of diagnosis_work.c (what waits, and what runs) and of diagnosis_memory.c
- * (what grows, and limits).  A rule adds no finding, one or more.  Private.
- */
+/* Shared by diagnosis_work.c (rules about what waits and what runs) and diagnosis_memory.c
+ * (rules about growth and limits).  Each call of a rule adds no finding, one or more.  Private. */
 #ifndef EBEAM_MODEL_DIAGNOSIS_INTERNAL_H
 #define EBEAM_MODEL_DIAGNOSIS_INTERNAL_H
 
 #include "model/diagnosis/diagnosis.h"
 
 #define MIB		    (1024.0 * 1024)
-#define FINDING_NAMES_SHOWN 5u /* of a list of processes or places */
-#define SAMPLES_LEAST	    4u /* what changes is seen from so many on */
+#define FINDING_NAMES_SHOWN 5u /* entries shown of a list */
+#define SAMPLES_LEAST	    4u /* samples from which on changes are judged */
 
 struct making {
 	struct findings *f;
 	const struct diagnosis *d;
 };
 
-/* A rule for each row; diagnosis.c calls them all. */
+/* A function rule_NAME() for each row; diagnosis.c calls them all. */
 #define DIAGNOSIS_RULES(RULE)                                                                      \
 	RULE(stopped)                                                                              \
 	RULE(multi_scheduling)                                                                     \
@@ -51,7 +49,8 @@ struct making {
 DIAGNOSIS_RULES(DIAGNOSIS_RULE)
 #undef DIAGNOSIS_RULE
 
-/* The severity follows from the weight.  What it returns is good until the next one is begun. */
+/* Begins a finding; its severity follows from the weight.  The pointer is valid until the next
+ * call. */
 struct finding *finding_begin(struct making *m, const char *id, double weight,
 			      enum finding_certainty certainty, const char *title, ...)
 	__attribute__((format(printf, 5, 6)));
@@ -62,13 +61,13 @@ void finding_command(struct finding *f, const char *text, ...)
 
 /* "<0.80.0> my_server"; malloc'ed.  NULL: "a process". */
 char *finding_process_text(const struct diagnosed_process *p);
-/* What it does now, as evidence. */
+/* Adds what the process does now, as evidence. */
 void finding_report_process(struct making *m, struct finding *f, const struct diagnosed_process *p);
 
 double diagnosis_seconds(const struct diagnosis *d); /* never 0 */
 const struct diagnosed_process *diagnosed_at(const struct diagnosis *d, uint32_t i);
 
-/* Texts of numbers, for one call of printf: as many as there are buffers. */
+/* Buffers for formatted numbers, at most so many for one call of printf. */
 struct texts {
 	char buf[6][40];
 	unsigned int nr;

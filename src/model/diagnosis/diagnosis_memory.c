@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rules: what grows, and limits.  See diagnosis_internal.h. */
+/* Rules: growth, and limits.  See diagnosis_internal.h. */
 #include "model/diagnosis/diagnosis_internal.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 /* ---- rules: memory ------------------------------------------------------------------------- */
 
-/* By how soon there is none left. */
+/* The sooner memory runs out, the higher. */
 static double growth_weight(const struct diagnosis *d, double per_s)
 {
 	double left = d->memory_max ? (double)d->memory_max - series_last(&d->rss) : NAN;
@@ -20,13 +20,13 @@ static double growth_weight(const struct diagnosis *d, double per_s)
 	return left_s < 60 ? 84 : left_s < 600 ? 70 : left_s < 3600 ? 56 : 48;
 }
 
-/* Of less time it may be what the next collection frees. */
+/* In a shorter time the growth may be garbage, which the next collection frees. */
 static enum finding_certainty growth_certainty(const struct diagnosis *d)
 {
 	return diagnosis_seconds(d) >= 30 ? FINDING_LIKELY : FINDING_POSSIBLE;
 }
 
-/* The type that grew most; NULL. */
+/* The type of memory that grew most; NULL = none known. */
 static const char *what_grew_most(const struct diagnosis *d)
 {
 	const struct diagnosed_memory *most = NULL;
@@ -74,14 +74,14 @@ static double code_growth(const struct diagnosis *d)
 	return d->code.nr ? MAX(series_last(&d->code) - series_first(&d->code), 0.0) : 0;
 }
 
-/* A node that starts, or loads a release: where code is a good part of it, so is what comes with
- * it. */
+/* True if much of the growth is loaded code: a node that starts or loads a release needs memory for
+ * more than the code itself. */
 static bool is_of_code(const struct diagnosis *d, double grew)
 {
 	return code_growth(d) >= 0.2 * grew;
 }
 
-/* What would be a tenth more in an hour is worth a note; if it lasts for half a minute, more. */
+/* A tenth more in an hour is worth a note. */
 static bool grows_slowly(const struct diagnosis *d, const struct series *total, double grew)
 {
 	struct growth g = series_growth_rate(total, diagnosis_seconds(d));
@@ -89,7 +89,7 @@ static bool grows_slowly(const struct diagnosis *d, const struct series *total, 
 	return grew >= MIB && growth_is_sure(&g) && 3600 * g.per_s >= 0.1 * series_last(total);
 }
 
-/* Which process refers to most of the binaries; NULL = none was seen to refer to any. */
+/* The process that refers to most binaries; NULL = none is known to refer to any. */
 static const struct diagnosed_process *binary_holder(const struct diagnosis *d)
 {
 	const struct diagnosed_process *holder = NULL;
@@ -134,7 +134,7 @@ void rule_memory_grows(struct making *m)
 	if (is_of_code(d, grew))
 		weight = 30;
 	rate = series_growth_rate(total, seconds);
-	/* The confidence interval has 0 in it. */
+	/* 0 is in the confidence interval */
 	if (!isnan(rate.error) && !growth_is_sure(&rate))
 		weight = MIN(weight, 34);
 	f = finding_begin(m, "memory_grows", weight, growth_certainty(d),
@@ -158,8 +158,8 @@ void rule_memory_grows(struct making *m)
 	}
 }
 
-/* Steadily, and resident memory with it: what the VM has given back to its own cache of segments is
- * no carrier any more, but was resident before. */
+/* Steady growth of rss beyond the carriers.  Bounded by the growth of rss: a carrier that the VM
+ * has moved to its cache of segments counts as beyond, but is no growth of rss. */
 static double beyond_vm_growth(const struct diagnosis *d)
 {
 	double grew = series_growth(&d->beyond), rss_grew = series_growth(&d->rss);
@@ -199,7 +199,7 @@ void rule_beyond_vm(struct making *m)
 	}
 	if (!(beyond >= 256 * MIB) || beyond < 0.3 * rss)
 		return;
-	/* Healthy nodes have that, too.  A leak grows. */
+	/* Healthy nodes may have that, too: only growth shows a leak. */
 	f = finding_begin(m, "memory_beyond_vm", 30, FINDING_POSSIBLE,
 			  "%s of the resident memory belong to no allocator of the VM",
 			  text_bytes(&t, beyond));
@@ -243,7 +243,7 @@ void rule_binaries(struct making *m)
 
 	if (!holder || !(binary >= 50 * MIB && binary >= 0.4 * total))
 		return;
-	/* A few large ones are data, not what was left of many. */
+	/* A few large binaries are data, and not the rest of many. */
 	f = finding_begin(m, "binaries",
 			  holder->binaries > 0.5 * binary && holder->nr_binaries >= 20 ? 46 : 32,
 			  FINDING_POSSIBLE, "%s of %s are binaries outside of heaps",
@@ -256,7 +256,7 @@ void rule_binaries(struct making *m)
 	finding_command(f, "inspect '%s' --heap", holder->pid);
 }
 
-/* What a byte of code brings of new atoms, at most: OTP's own modules bring one in 700. */
+/* Upper bound of new atoms for each byte of code: OTP's own modules have one in 700. */
 #define ATOMS_OF_CODE (1 / 200.0)
 
 void rule_atoms(struct making *m)
@@ -332,7 +332,7 @@ void rule_tables(struct making *m)
 	}
 }
 
-/* By how soon the limit is reached. */
+/* The sooner the limit is reached, the higher. */
 static double processes_weight(const struct diagnosis *d, double per_s)
 {
 	double left_s = NAN;
@@ -346,7 +346,7 @@ static double processes_weight(const struct diagnosis *d, double per_s)
 	return left_s < 60 ? 84 : left_s < 600 ? 70 : left_s < 3600 ? 56 : 46;
 }
 
-/* More clients than before are a reason that a node may have. */
+/* A node may just have more clients than before. */
 void rule_processes_grow(struct making *m)
 {
 	const struct diagnosis *d = m->d;
@@ -374,7 +374,7 @@ void rule_processes_grow(struct making *m)
 
 #define TIMERS_LEAST 100000u
 
-/* A server of many clients has one for each of them: many are wrong where one process gets them. */
+/* A server of many clients has a timer for each: wrong is if one process gets many of them. */
 void rule_timers(struct making *m)
 {
 	const struct diagnosis *d = m->d;

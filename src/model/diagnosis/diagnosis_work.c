@@ -77,7 +77,7 @@ void rule_deadlock(struct making *m)
 	}
 }
 
-/* One that is blocked alone hangs, in something of its own. */
+/* True if several schedulers are blocked: one alone may wait for something of its own. */
 static bool locks_are_contended(const struct diagnosis *d)
 {
 	double share = d->nr_running ? (double)d->nr_blocked / d->nr_running : 0;
@@ -90,7 +90,7 @@ static bool is_long(const struct diagnosed_scheduler *s)
 	return !s->dirty && s->longest_ns >= 100000000;
 }
 
-/* As everybody else in the node sees it. */
+/* Time for which the slice kept its scheduler from other processes. */
 static uint64_t kept_ns(const struct diagnosed_scheduler *s)
 {
 	return s->longest_ns + s->waited_ns;
@@ -101,13 +101,13 @@ static bool is_stuck(const struct diagnosis *d, const struct diagnosed_scheduler
 	return is_long(s) && s->lasts && 10 * kept_ns(s) >= 8 * d->duration_ns;
 }
 
-/* rule_locks() tells of what waits for a lock that others want, too. */
+/* True if the slice waits for a contended lock: rule_locks() reports that. */
 static bool is_reported_by_locks(const struct diagnosis *d, const struct diagnosed_scheduler *s)
 {
 	return locks_are_contended(d) && s->syscall && strcmp(s->syscall, "futex") == 0;
 }
 
-/* Nobody saw its end, maybe not its beginning. */
+/* For a slice of which the end, and maybe the beginning, was not seen. */
 static const char *at_least(const struct diagnosed_scheduler *s)
 {
 	return s->lasts ? "at least " : "";
@@ -187,15 +187,15 @@ void rule_long_slices(struct making *m)
 	finding_command(f, "events -e long_schedule --longer-than 20ms --stack -d 10");
 }
 
-/* A dirty type. */
+/* All dirty schedulers of one type. */
 struct dirty_pool {
 	const char *type, *option;
 	double queue;
-	const uint32_t *samples; /* see diagnosis.h */
+	const uint32_t *samples; /* dirty_cpu_busy or dirty_io_busy of struct diagnosis */
 	size_t nr_samples;
 };
 
-/* Part of the samples that saw so many of them at work. */
+/* Part of the samples in which so many of them, or more, were at work. */
 static double taken_share(const struct dirty_pool *p, unsigned int nr)
 {
 	double all = 0, taken = 0;
@@ -207,7 +207,7 @@ static double taken_share(const struct dirty_pool *p, unsigned int nr)
 	return all > 0 ? taken / all : 0;
 }
 
-/* So much of the time is no chance. */
+/* Part of the samples that is not by chance. */
 #define POOL_TAKEN_PART 0.4
 
 static double pool_weight(const struct dirty_pool *p, double share)
@@ -228,7 +228,7 @@ static void find_dirty_pool(struct making *m, const struct dirty_pool *p)
 	for (size_t i = 0; i < m->d->schedulers.len; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
 
-		/* While processes wait, one that does nothing is offline. */
+		/* A scheduler that never works while processes wait is offline. */
 		if (!s->dirty || strcmp(s->type, p->type) != 0 || (!s->nr_busy && p->queue >= 0.5))
 			continue;
 		nr++;
@@ -296,7 +296,7 @@ static void report_growth(struct strbuf *out, const struct growth *g)
 	add_rate(out, g->error);
 }
 
-/* Of one that is not said to grow. */
+/* For a mailbox that is not reported as growing. */
 static const char *trend(const struct growth *g)
 {
 	if (fabs(g->per_s) <= g->error)
@@ -304,7 +304,7 @@ static const char *trend(const struct growth *g)
 	return g->per_s < 0 ? "it gets shorter" : "it grows at times";
 }
 
-/* One that is long for good, and grows by more than chance, however slowly. */
+/* A mailbox that is always long, and grows by more than chance, however slowly. */
 static bool grows_slowly(const struct diagnosed_process *p)
 {
 	return growth_is_sure(&p->queue_growth) && 2 * p->queue_min >= p->queue_last;
@@ -455,7 +455,7 @@ void rule_ports(struct making *m)
 	}
 }
 
-/* Fewer may be what a node does on schedule. */
+/* Fewer restarts may be scheduled work of a node. */
 #define RESTARTS_PER_S 0.1
 
 void rule_restarts(struct making *m)
@@ -509,10 +509,10 @@ void rule_host_cpu(struct making *m)
 				 100 * d->throttled);
 		finding_command(f, "sched --now");
 	}
-	/* Threads that are throttled were to run, too. */
+	/* Throttled threads count as waiting for a CPU, too. */
 	if (!(d->cpu_wait >= 0.25) || d->stopped || d->throttled >= 0.1)
 		return;
-	/* Who wants next to nothing is not held up by that. */
+	/* A node that needs next to no CPU is not slowed down by a wait for it. */
 	f = finding_begin(m, "cpu_short", waited < WAITED_LEAST ? 20 : 36 + 18 * d->cpu_wait,
 			  FINDING_CERTAIN, "the host is short of CPU: schedulers wait for one");
 	finding_evidence(
@@ -555,7 +555,7 @@ static bool keeps_busy(const struct diagnosis *d, const struct diagnosed_busy *b
 	return d->scheduler_samples >= 50 && b->samples >= 0.8 * d->scheduler_samples;
 }
 
-/* What a node does with its CPU is no fault, but asked for first. */
+/* That a node uses CPU is no fault, but the question that is asked first. */
 void rule_busiest(struct making *m)
 {
 	const struct diagnosis *d = m->d;
@@ -581,7 +581,7 @@ void rule_busiest(struct making *m)
 	finding_command(f, "record -d 10");
 }
 
-#define GC_SCHEDULERS 0.25 /* collecting all the time; below that it is a note */
+#define GC_SCHEDULERS 0.25 /* collecting all the time; a note if it is less */
 
 void rule_gc(struct making *m)
 {
@@ -592,7 +592,7 @@ void rule_gc(struct making *m)
 	bool much = share >= 0.3 && collecting >= GC_SCHEDULERS;
 	struct finding *f;
 
-	/* Of little work little can be said. */
+	/* Too few samples of work for a share. */
 	if (d->nr_running < 50 || share < 0.1 || d->stopped)
 		return;
 	f = finding_begin(m, "gc", much ? 42 + 50 * share : 25, FINDING_LIKELY,

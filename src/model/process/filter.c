@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * See filter.h.  A recursive descent parser, its depth bounded, into nodes in one array; a node is
- * known by its index.
- */
+/* See filter.h.  A recursive descent parser with bounded depth; nodes are in one array, and
+ * refer to each other by index. */
 #include "model/process/filter.h"
 
 #include <ctype.h>
@@ -22,7 +20,7 @@
 #define DEPTH_MAX 64
 #define TEXT_MAX  4096
 #define NODES_MAX 1024
-/* Steps that an expression may take on one text, and what it may remember meanwhile (KiB). */
+/* Steps that a regular expression may take on one text, and memory that it may use (KiB). */
 #define MATCH_STEPS_MAX 100000
 #define MATCH_HEAP_MAX	1024
 
@@ -30,7 +28,7 @@ enum op {
 	OP_AND,
 	OP_OR,
 	OP_NOT,
-	OP_TRUE, /* the field alone */
+	OP_TRUE, /* a field without operator */
 	OP_EQ,
 	OP_NE,
 	OP_LT,
@@ -45,7 +43,7 @@ enum op {
 
 struct node {
 	enum op op;
-	uint32_t left, right; /* of and, or, not */
+	uint32_t left, right; /* operands of and, or, not */
 	uint32_t field;
 	double number;
 	char *text;		 /* owned */
@@ -61,7 +59,7 @@ struct filter {
 	uint64_t uses;
 	pcre2_general_context *memory;
 	pcre2_compile_context *compile;
-	pcre2_match_context *limits; /* of all expressions */
+	pcre2_match_context *limits; /* shared by all regular expressions */
 	uint64_t gave_up;
 };
 
@@ -71,7 +69,7 @@ enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_TEXT, TOKEN_SIGN, TOKEN_BAD };
 
 struct token {
 	enum token_kind kind;
-	size_t at, len; /* in the text; of a quoted one without the quotes */
+	size_t at, len; /* in the text; a quoted word without its quotes */
 };
 
 struct parser {
@@ -84,7 +82,7 @@ struct parser {
 
 static int fail(struct parser *p, size_t at, const char *what)
 {
-	/* One column for each character. */
+	/* one column for each character of UTF-8 */
 	size_t column = 0;
 
 	for (size_t i = 0; i < at; i++)
@@ -111,7 +109,8 @@ static size_t sign_length(const char *s)
 	return 0;
 }
 
-/* The next token; a value may begin with < (a pid) and hold signs that a field may not. */
+/* Reads the next token; a value may begin with < (a pid), and contain characters that a field may
+ * not. */
 static void next(struct parser *p, bool value)
 {
 	size_t at = p->now.at + p->now.len + (p->now.kind == TOKEN_TEXT);
@@ -265,7 +264,7 @@ static int unknown_field(struct parser *p)
 	return rc;
 }
 
-/* FIELD, FIELD OPERATOR VALUE */
+/* FIELD or FIELD OPERATOR VALUE */
 static int parse_comparison(struct parser *p, uint32_t *out)
 {
 	struct node n = {.op = OP_TRUE};
@@ -449,7 +448,7 @@ static bool compare_number(const struct node *n, double v)
 	}
 }
 
-/* One that takes too many steps on a text counts as not found there. */
+/* A regular expression that takes too many steps on a text counts as not found, see below. */
 static bool matches(struct filter *f, const struct node *n, const struct filter_value *v)
 {
 	int rc = pcre2_match(n->regex, (PCRE2_SPTR)v->text, v->len, 0, 0, n->match, f->limits);
@@ -474,10 +473,10 @@ static bool compare(struct filter *f, const struct node *n, const struct filter_
 		return v->len > 0;
 	yes = n->regex ? matches(f, n, v)
 		       : strlen(n->text) == v->len && memcmp(n->text, v->text, v->len) == 0;
-	return yes != negative && gave_up == f->gave_up; /* nobody knows: neither ~ nor !~ holds */
+	return yes != negative && gave_up == f->gave_up; /* not decided: neither ~ nor !~ holds */
 }
 
-/* Operands stand before their operators: one pass, no recursion. */
+/* Operands come before their operators in the array: one pass, no recursion. */
 bool filter_holds(struct filter *f,
 		  void (*get)(const void *row, size_t field, struct filter_value *v),
 		  const void *row)

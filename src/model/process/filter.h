@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * --where: which rows are wanted.
+ * --where: selects rows.
  *
  *   memory > 10M and not (status == waiting or registered_name ~ "^logger")
  *
- * A comparison is FIELD OPERATOR VALUE.  Of numbers: == != < <= > >=, the value with k, M or G
- * (1,000s) or Ki, Mi, Gi (1,024s) behind it.  Of texts: == != and ~ (a regular expression as
- * in Perl and Erlang's re that is found somewhere in it), !~; the value in quotes if it is not one
- * word.  A field alone is true if it is true, not 0, or there.  `and`, `or`, `not`, &&, ||, ! and
- * parentheses as in C.  What a row does not have is unequal to everything but null: FIELD == null.
+ * A comparison is FIELD OPERATOR VALUE.  For numbers: == != < <= > >=, the value with a suffix k, M
+ * or G (1,000s) or Ki, Mi, Gi (1,024s).  For texts: == != and ~ (a regular expression as in Perl
+ * and Erlang's re that matches a part of it), !~; a value that is not one word in quotes.  A field
+ * alone holds if it is true, a number other than 0, or a text.  `and`, `or`, `not`, &&,
+ *
+ * , ! and parentheses as in C.  A field that a row does not have is unequal to everything but null:
+ * FIELD == null.
  */
 #ifndef EBEAM_MODEL_FILTER_H
 #define EBEAM_MODEL_FILTER_H
@@ -33,14 +35,14 @@ struct filter_value {
 	size_t len;
 };
 
-/* fields[0 .. nr-1] stay the caller's; at most 64.  ERROR_KIND_USAGE: the text, with a caret below
- * the place. */
+/* fields[0 .. nr-1] are owned by the caller; at most 64.  ERROR_KIND_USAGE: the text, with a caret
+ * below the error. */
 int filter_parse(struct filter **out, const char *text, const struct filter_field *fields,
 		 size_t nr, struct error *err);
 void filter_free(struct filter *f); /* NULL ok */
-/* Bit set of the fields that it looks at. */
+/* Bit set of the fields that the filter reads. */
 uint64_t filter_uses(const struct filter *f);
-/* How often an expression took too many steps on a text: there neither ~ nor !~ holds. */
+/* How often a regular expression took too many steps on a text: then neither ~ nor !~ holds. */
 uint64_t filter_gave_up(const struct filter *f);
 bool filter_holds(struct filter *f,
 		  void (*get)(const void *row, size_t field, struct filter_value *v),

@@ -6,7 +6,7 @@
 
 #include "base/compiler.h"
 
-/* What the key of a group is. */
+/* What the key of a group is: an epid, or the id of a string or function. */
 enum { KEY_REST, KEY_EPID, KEY_NAME, KEY_LABEL, KEY_FUNCTION };
 
 static const char *const by_names[NR_PROCESS_GROUP_BY] = {
@@ -48,8 +48,8 @@ void process_groups_restart(struct process_groups *g)
 	process_groups_open(g, was.names, was.by, was.max);
 }
 
-/* Whatever kind of code a frame of it was of: a function that collects on a dirty scheduler looks
- * like a NIF. */
+/* Equal names, whatever kind of code the frames were: a function that collects on a dirty scheduler
+ * is seen as a NIF. */
 static bool same_function(const struct name_function *a, const struct name_function *b)
 {
 	return a && b && a->module_id == b->module_id && a->name_id == b->name_id &&
@@ -120,7 +120,7 @@ static struct process_group key_of(const struct process_groups *g, const struct 
 		return (struct process_group){.what = KEY_LABEL, .key = p->label_id};
 	if (g->by != PROCESS_GROUP_PROCESS && p->initial_call)
 		return (struct process_group){.what = KEY_FUNCTION, .key = p->initial_call};
-	/* Of an overflow of the dictionary epid is 0: all of them are one. */
+	/* If the dictionary is full epid is 0: all of these are one group. */
 	return (struct process_group){.what = KEY_EPID, .key = p->epid};
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes of a dictionary (names/names.h) in groups: each by itself, or all of one name, or of
- * one initial call.  What tables of events have as rows.  Groups may be of functions, too, where
- * --by function is given: whoever counts says of which.
+ * Groups of processes of a dictionary (names/names.h), which are the rows of tables of events: each
+ * process by itself, or all of one name or initial call.  With --by function groups are of
+ * functions: then the caller says of which function an event is.
  *
- * Groups are dense from 0.  Group 0 holds what belongs to none: events without a process, and what
- * came when there were `max` groups already (counted).
+ * Groups are numbered from 0.  Group 0 has what belongs to no other: events without a process, and
+ * those of new groups when there are `max` already (counted).
  */
 #ifndef EBEAM_MODEL_PROCESS_GROUP_H
 #define EBEAM_MODEL_PROCESS_GROUP_H
@@ -20,7 +20,7 @@
 
 enum process_group_by {
 	PROCESS_GROUP_NAME,    /* registered name, else label, else initial call, else pid */
-	PROCESS_GROUP_PROCESS, /* an Erlang process, whatever its name is meanwhile */
+	PROCESS_GROUP_PROCESS, /* one Erlang process, whatever its name at the time */
 	PROCESS_GROUP_INITIAL_CALL,
 	PROCESS_GROUP_FUNCTION,
 	NR_PROCESS_GROUP_BY
@@ -30,10 +30,10 @@ enum process_group_by {
 #define PROCESS_GROUP_REST 0u
 
 struct process_group {
-	/* Of what it is: an epid, or the id of a string or a function; see process_group.c. */
+	/* Key, whose meaning depends on `what`: see process_group.c. */
 	uint64_t key;
 	uint8_t what;
-	uint32_t process; /* id of the newest of its processes in the dictionary; 0 = none */
+	uint32_t process; /* dictionary id of its newest process; 0 = none */
 };
 
 struct process_groups {
@@ -41,32 +41,31 @@ struct process_groups {
 	enum process_group_by by;
 	uint32_t max;
 	VEC(struct process_group) v;
-	VEC(uint32_t) of; /* by process id: its group + 1, 0 = not looked at yet */
+	VEC(uint32_t) of; /* by process id: its group + 1, 0 = not set yet */
 	struct idmap index;
-	uint64_t overflows; /* things that were put into group 0 because there were too many */
-	bool overflowed;    /* group 0 has such things */
+	uint64_t overflows; /* assignments to group 0 because there were `max` groups */
+	bool overflowed;    /* group 0 has such assignments */
 };
 
-/* `max` 0 = PROCESS_GROUPS_MAX. */
+/* max == 0: PROCESS_GROUPS_MAX. */
 void process_groups_open(struct process_groups *g, const struct names *names,
 			 enum process_group_by by, uint32_t max);
 void process_groups_close(struct process_groups *g);
 /* Forgets all groups. */
 void process_groups_restart(struct process_groups *g);
-/* Forgets all groups but 0 and those with keep[group]; map[group] (both of g->v.len) = what it is
- * now, 0 of those that are forgotten.  `overflows` begins at 0 again. */
+/* Forgets all groups but 0 and those with keep[group].  map[group] is the new number, 0 if it is
+ * forgotten; both arrays have g->v.len elements.  `overflows` begins at 0 again. */
 void process_groups_keep(struct process_groups *g, const bool *keep, uint32_t *map);
 
-/* Group of a process id; by PROCESS_GROUP_FUNCTION always 0. */
+/* Group of a process id; 0 for PROCESS_GROUP_FUNCTION. */
 uint32_t process_groups_of(struct process_groups *g, uint32_t process);
-/* Group of a function id, 0 = group 0. */
+/* Group of a function id; 0 for function id 0. */
 uint32_t process_groups_of_function(struct process_groups *g, uint32_t function);
 
-/* What it is called, as people and JSON read it: "code_server", "<0.80.0>", "lists:map/2"; of
- * group 0 "[others]" if something overflowed into it, else "[none]", of functions
- * "[function not known]". */
+/* Name of a group, as displayed and in JSON: "code_server", "<0.80.0>", "lists:map/2"; of group 0
+ * "[others]" if it has overflows, else "[none]", for functions "[function not known]". */
 void process_group_text(const struct process_groups *g, uint32_t group, struct strbuf *out);
-/* Registered name, else label, else initial call of a process; nothing if it has none of them. */
+/* Appends registered name, else label, else initial call of a process; nothing if it has none. */
 void process_group_name_of(const struct names *names, uint32_t process, struct strbuf *out);
 
 /* "name", "process", "initial-call", "function" */

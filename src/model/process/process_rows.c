@@ -73,7 +73,7 @@ void process_strings_free(struct process_strings *s)
 	*s = (struct process_strings){0};
 }
 
-/* `moved`: new ids by old ones, 0 = not yet. */
+/* Copies a string to another pool.  `moved`: new ids by old ones, 0 = not copied yet. */
 static void move_string(struct process_strings *to, const struct process_strings *from,
 			uint32_t *moved, uint32_t *id)
 {
@@ -88,7 +88,7 @@ static void move_string(struct process_strings *to, const struct process_strings
 	*id = moved[*id];
 }
 
-/* Of another node: its text. */
+/* A pid of another node refers to its text, which is copied. */
 static void move_pid(struct process_strings *to, const struct process_strings *from,
 		     uint32_t *moved, uint64_t *pid)
 {

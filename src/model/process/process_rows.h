@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes as rows of numbers and names, without a node behind them: what tables, JSON, filters
- * and live views show.  A row is small, for there may be a million; its names stand once in a pool.
+ * Processes as rows of numbers and names, independent of a node: for tables, JSON, filters and live
+ * views.  Rows are small, as there may be a million; each name is in a pool once.
  *
- * PROCESS_FIELDS is the one list of what a process has: columns of tables, JSON, names in --where,
+ * PROCESS_FIELDS is the list of all fields of a process: columns of tables, JSON, names in --where,
  * and what has to be read for them follow from it.
  */
 #ifndef EBEAM_MODEL_PROCESS_ROWS_H
@@ -18,33 +18,33 @@
 #include "base/idmap.h"
 #include "base/vec.h"
 
-/* What a field costs to read. */
+/* What has to be read for a field. */
 enum {
 	PROCESS_NEEDS_NAME = 1,	    /* the registered name */
 	PROCESS_NEEDS_LABEL = 2,    /* the dictionary */
-	PROCESS_NEEDS_FUNCTION = 4, /* current function and place */
+	PROCESS_NEEDS_FUNCTION = 4, /* current function and its source location */
 	PROCESS_NEEDS_INITIAL = 8,
 	PROCESS_NEEDS_MEMORY = 16,
 	PROCESS_NEEDS_COUNTS = 32,
-	PROCESS_NEEDS_BEFORE = 64, /* an earlier reading: a rate */
+	PROCESS_NEEDS_BEFORE = 64, /* an earlier reading, for a rate */
 	PROCESS_NEEDS_SAMPLES = 128,
 };
 
 enum process_type {
 	PROCESS_TYPE_PID,
 	PROCESS_TYPE_TEXT,  /* a string id */
-	PROCESS_TYPE_PLACE, /* likewise, of a file; its line is the row's */
+	PROCESS_TYPE_PLACE, /* a string id of a file; the line is in the row */
 	PROCESS_TYPE_WORD,  /* const char * */
 	PROCESS_TYPE_COUNT, /* from here on: numbers */
 	PROCESS_TYPE_BYTES,
 	PROCESS_TYPE_WORDS,
-	PROCESS_TYPE_RATE,	 /* of a count, a second */
+	PROCESS_TYPE_RATE,	 /* count per second */
 	PROCESS_TYPE_BYTES_RATE, /* bytes a second */
 	PROCESS_TYPE_PERCENT,	 /* with one decimal */
 	PROCESS_TYPE_BOOL,
 };
 
-/* id, name, type, value of `r`, what it needs; numbers are apart. */
+/* id, name, type, expression for row `r`, what it needs; numbers are in the list below. */
 #define PROCESS_TEXT_FIELDS(F)                                                                     \
 	F(PID, pid, PID, r->pid, 0)                                                                \
 	F(NAME, name, TEXT, process_row_name(r),                                                   \
@@ -96,7 +96,7 @@ extern const struct process_field_info process_fields[NR_PROCESS_FIELDS];
 
 /* Id 0 is "none". */
 struct process_string {
-	const char *text, *json; /* the second with its quotes */
+	const char *text, *json; /* json: with quotes */
 	uint32_t len, json_len;
 };
 struct process_strings {
@@ -108,12 +108,13 @@ uint32_t process_strings_add(struct process_strings *s, const char *text, size_t
 const struct process_string *process_strings_get(const struct process_strings *s, uint32_t id);
 void process_strings_free(struct process_strings *s);
 struct process_row;
-/* Drops all strings that none of these rows has.  The others get new ids, in the rows too. */
+/* Drops all strings that no row refers to.  The others get new ids, also in the rows. */
 void process_strings_keep(struct process_strings *s, struct process_row *rows, size_t nr);
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* A pid: serial << 32 | number; with PROCESS_PID_TEXT: of another node, the rest is a string id. */
+/* A pid: serial << 32
+ *  number; with PROCESS_PID_TEXT, of another node: string id of its text. */
 #define PROCESS_PID_NONE UINT64_MAX
 #define PROCESS_PID_TEXT (1ull << 63)
 
@@ -121,17 +122,17 @@ void process_strings_keep(struct process_strings *s, struct process_row *rows, s
 
 struct process_row {
 	uint64_t pid, parent, group_leader;
-	uint64_t slot; /* in the node's table: rows stand in this order */
+	uint64_t slot; /* in the node's process table; rows are ordered by it */
 	uint64_t reductions, memory, message_queue_len;
 	uint64_t total_heap_size, heap_size, stack_size;
-	/* NaN = not known; the last is percent of a core. */
+	/* NaN = not known; cpu is percent of a core. */
 	float reductions_rate, memory_rate, messages_rate, cpu;
 	uint32_t links, monitors, monitored_by; /* PROCESS_COUNT_UNKNOWN: not read */
 	uint32_t registered, label, initial_call, function, file, line;
-	uint32_t written;	  /* the registered name as people write it; 0 = as it is */
+	uint32_t written;	  /* registered name as displayed; 0 = as it is */
 	uint8_t status, priority; /* as in process_status_names[], process_priority_names[] */
 	bool trap_exit, torn;
-	bool stale; /* it runs: its function is where it last stopped */
+	bool stale; /* it was running: its function is where it last stopped */
 };
 
 extern const char *const process_status_names[6];
@@ -142,16 +143,16 @@ struct process_rows {
 	uint64_t ts_ns; /* when they were read */
 };
 
-/* Fills in the rates of `now` against `before`, both in order of their slots; a process that was
- * not there before has none. */
+/* Sets the rates of `now` against `before`, both ordered by slot; a new process has none. */
 void process_rows_rates(struct process_rows *now, const struct process_rows *before);
 
-/* The rates of `now` against an earlier reading; not known if `before` is NULL or of another
+/* Sets the rates of one row against an earlier one; not known if `before` is NULL or another
  * process. */
 void process_row_rates(struct process_row *now, const struct process_row *before, double seconds);
 
 #define PROCESS_PID_SIZE 40
-/* "<0.80.0>"; returns its length.  0 for none; one of another node: -1, its text is in the pool. */
+/* "<0.80.0>"; returns its length.  0 for no pid; -1 for one of another node, whose text is in the
+ * pool. */
 int process_pid_format(uint64_t pid, char buf[PROCESS_PID_SIZE]);
 
 struct process_value {
@@ -161,8 +162,8 @@ struct process_value {
 	size_t len;
 	char buf[PROCESS_PID_SIZE];
 };
-/* One field; text may point into v->buf or the pool.  The name of a process is its registered
- * name, else its label, else its initial call. */
+/* Value of a field; text may point into v->buf or the pool.  The name of a process is its
+ * registered name, else its label, else its initial call. */
 void process_row_get(const struct process_strings *s, const struct process_row *row,
 		     enum process_field field, struct process_value *v);
 uint32_t process_row_name(const struct process_row *row);
@@ -171,8 +172,8 @@ static inline double process_count(uint32_t n)
 	return n == PROCESS_COUNT_UNKNOWN ? (double)NAN : n;
 }
 
-/* A field that is a number; NaN = not known, or no number.  A million rows are compared by it, so
- * it stands here. */
+/* Value of a number field; NaN = not known, or not a number.  Inline, as a million rows are sorted
+ * by it. */
 static inline double process_row_number(const struct process_row *r, enum process_field field)
 {
 	switch (field) {

@@ -17,7 +17,7 @@ void process_table_free(struct process_table *t)
 	vec_free(&t->read_ns);
 }
 
-/* No two readings touch: what was read since this one began belongs to it. */
+/* Rows of this reading have a later read_ns than those of any earlier one. */
 void process_table_begin(struct process_table *t, uint64_t now_ns, uint64_t since_ns)
 {
 	t->rows.ts_ns = t->now_ns = MAX(now_ns, t->now_ns + 1);
@@ -89,7 +89,7 @@ void process_table_end(struct process_table *t)
 			continue;
 		}
 		t->index.data[t->rows.v.data[i].slot] = 0;
-		if (i != last) { /* which may be gone too: it is looked at next */
+		if (i != last) { /* the row that is moved here may be gone, too: check it next */
 			t->rows.v.data[i] = t->rows.v.data[last];
 			t->read_ns.data[i] = t->read_ns.data[last];
 			t->index.data[t->rows.v.data[i].slot] = (uint32_t)i + 1;

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer chains are cut. */
+/* Longer chains are truncated. */
 #define MAX_CHAIN 1000
 
 struct maker {
 	struct wait_graph *g;
 	const uint32_t *to;
 	uint32_t nr, nr_processes;
-	uint32_t *leading, *waiting, *behind, *example; /* of each node; leading: any that wait */
-	bool *circle;					/* it is part of one */
+	uint32_t *leading, *waiting, *behind, *example; /* by node; leading: any waiter */
+	bool *circle;					/* it is part of a cycle */
 };
 
 static void add_circle(struct maker *m, uint32_t from)
@@ -36,8 +36,8 @@ static void add_circle(struct maker *m, uint32_t from)
 	vec_push(&m->g->circles, path);
 }
 
-/* Each way is followed until it meets one that was followed before: if that is this one, it is a
- * circle. */
+/* Follows each path until it meets a node that was visited: if that was on this path, it is a
+ * cycle. */
 static void find_circles(struct maker *m)
 {
 	uint32_t *seen = xcalloc(m->nr ? m->nr : 1, sizeof(*seen));
@@ -55,7 +55,8 @@ static void find_circles(struct maker *m)
 	free(seen);
 }
 
-/* Leaves hand their numbers on, then who has got all of its own. */
+/* From the leaves inwards: a node adds its number to its target when it has those of all its
+ * waiters. */
 static void count_behind(struct maker *m)
 {
 	uint32_t *left = xcalloc(m->nr ? m->nr : 1, sizeof(*left));
@@ -75,7 +76,8 @@ static void count_behind(struct maker *m)
 	}
 	vec_free(&ready);
 	free(left);
-	/* All in a circle wait for all in it, and for each other's. */
+	/* Each node of a cycle is waited for by all others, and by whoever waits for any of
+	 * them. */
 	for (size_t k = 0; k < m->g->circles.len; k++) {
 		const struct wait_path *p = &m->g->circles.data[k];
 		uint32_t sum = 0;
@@ -90,7 +92,7 @@ static void count_behind(struct maker *m)
 	}
 }
 
-/* Does somebody wait for it who is waited for? */
+/* Marks nodes for which a node waits that is waited for itself. */
 static void mark_inner(const struct maker *m, bool *inner)
 {
 	for (uint32_t i = 0; i < m->nr; i++) {

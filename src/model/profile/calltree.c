@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See calltree.h.  The stacks are sorted by the rank of their frames' names; equal beginnings are
- * then neighbours, so that one walk that keeps the path of the last stack builds the tree without
- * any lookup.  A snapshot arrives nearly sorted, but frames of equal name (and stacks whose head
- * was cut off) may not be, hence the sort of our own.
+ * See calltree.h.  Stacks are sorted by the ranks of their frames' names, so that stacks with the
+ * same beginning are adjacent: then one pass builds the tree without look-ups, as it keeps the path
+ * of the last stack.  The order of a snapshot is nearly the same, but not for frames of equal name,
+ * or stacks without their first frames.
  */
 #include "model/profile/calltree.h"
 
@@ -13,14 +13,14 @@
 #include "base/compiler.h"
 #include "base/vec.h"
 
-/* What comparing two stacks needs; qsort_r hands it through. */
+/* Context for comparing two stacks by qsort_r(). */
 struct order {
 	const struct snapshot *s;
 	const uint32_t *rank; /* of each frame */
 	uint32_t skip;
 };
 
-/* The tree while it grows; last[d] = newest node of depth d. */
+/* The tree under construction; last[d] = newest node of depth d. */
 struct builder {
 	const struct snapshot *s;
 	VEC(struct calltree_node) nodes;
@@ -65,7 +65,7 @@ static int compare_stacks(const void *pa, const void *pb, void *arg)
 	return ia < ib ? -1 : ia > ib;
 }
 
-/* Indices of the stacks in the order in which the tree meets them.  Caller frees. */
+/* Indices of the stacks in the order in which the tree is built; malloc'ed. */
 static uint32_t *sort_stacks(const struct snapshot *s, uint32_t skip)
 {
 	uint32_t *by_name = xmalloc(s->nr_frames * sizeof(*by_name));
@@ -107,7 +107,7 @@ static uint32_t add_node(struct builder *b, uint32_t parent, uint32_t frame, uin
 	return id;
 }
 
-/* Follow stack `st` down from the root, adding what is missing; its node. */
+/* Adds the path of a stack from the root on; returns its last node. */
 static uint32_t add_stack(struct builder *b, const struct snap_stack *st, uint32_t skip)
 {
 	uint32_t at = 0;
@@ -124,7 +124,7 @@ static uint32_t add_stack(struct builder *b, const struct snap_stack *st, uint32
 	return at;
 }
 
-/* Children stand after their parents, so one backward pass carries all sums to the root. */
+/* Children come after their parents, so one backward pass adds up all totals. */
 static void sum_totals(struct calltree *t)
 {
 	for (uint32_t i = t->nr_nodes; i-- > 0;) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A tree of frames over a snapshot's stacks: what flame graphs draw.  Children are sorted by
- * name, so that the same profile always gives the same picture.  Borrows the snapshot.
+ * A tree of frames over a snapshot's stacks: what flame graphs draw.  Children are sorted by name,
+ * so that the same profile always gives the same picture.  Borrows the snapshot.
  *
- * Nodes stand in depth-first order: a node's subtree is the run of nodes that follows it.
+ * Nodes are in depth-first order: the subtree of a node is the range of nodes that follows it.
  */
 #ifndef EBEAM_MODEL_CALLTREE_H
 #define EBEAM_MODEL_CALLTREE_H
@@ -13,10 +13,10 @@
 struct calltree_node {
 	uint32_t frame; /* index in snapshot frames[]; SNAPSHOT_NONE for the root, node 0 */
 	uint32_t parent;
-	uint32_t first_child, next_sibling; /* SNAPSHOT_NONE ends */
+	uint32_t first_child, next_sibling; /* SNAPSHOT_NONE = none */
 	uint32_t depth;			    /* root = 0 */
 	uint64_t self, total;
-	uint64_t by_kind[NR_SAMPLE_KINDS]; /* of total */
+	uint64_t by_kind[NR_SAMPLE_KINDS]; /* parts of total */
 };
 
 struct calltree {
@@ -32,7 +32,7 @@ struct calltree *calltree_open(const struct snapshot *s);
 struct calltree *calltree_open_below(const struct snapshot *s, uint32_t skip);
 void calltree_close(struct calltree *t);
 
-/* Frames that grouping put on the root side of each stack (kind, then group): not functions. */
+/* Number of frames at the root of each stack that grouping has added (kind, then group). */
 uint32_t calltree_head_frames(const struct snapshot *s);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * See diff.h.  Both snapshots become call trees; these are laid over each other in one tree whose
- * nodes are known by function key (diff_match.h) instead of by frame, and that tree is then put
- * into depth-first order with children sorted by name.  All state is local to diff_open().
- */
+/* See diff.h.  Both snapshots become call trees, which are merged into one tree whose nodes are
+ * identified by function key (diff_match.h) instead of frame; that tree is then brought into
+ * depth-first order with children sorted by name.  All state is local to diff_open(). */
 #include "model/profile/diff.h"
 
 #include <errno.h>
@@ -17,7 +15,7 @@
 #include "model/profile/calltree.h"
 #include "model/profile/diff_match.h"
 
-/* A node while both sides are laid over each other; parents before children. */
+/* A node of the merged tree; parents before children. */
 struct merged {
 	uint32_t key, parent;
 	uint32_t first_child, next_sibling; /* set by order_children() */
@@ -113,7 +111,7 @@ static int compare_nodes(const void *pa, const void *pb, void *arg)
 	return c ? c : (a < b ? -1 : a > b);
 }
 
-/* Thread the nodes, last name first, to the front of their parents' lists. */
+/* Adds the nodes, last name first, to the front of their parents' lists of children. */
 static void order_children(struct merger *m)
 {
 	size_t nr = m->nodes.len;
@@ -247,7 +245,7 @@ static void list_functions(struct diff *d, const struct merger *m)
 	d->nr_functions = nr;
 }
 
-/* Frames of two differently grouped snapshots stand at different depths. */
+/* In snapshots with different grouping frames are at different depths. */
 static int check_comparable(const struct snapshot *a, const struct snapshot *b, struct error *err)
 {
 	if (!a->samples || !b->samples)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Difference of two snapshots, by what a function is rather than where it stands: lines do not
- * count, and lambdas are matched by the function they stand in and their order there
- * ('-f/1-fun-3-' equals '-f/1-fun-1-' if both are f/1's second fun seen), so that an unrelated
- * edit in a module is no change.  Where one side saw more lambdas of a function than the other,
- * equal numbers are matched first.  Deltas compare shares, so recordings of different length fit.
+ * Difference of two snapshots, by function.  Lines do not matter, and lambdas are matched by their
+ * enclosing function and their order in it ('-f/1-fun-3-' equals '-f/1-fun-1-' if each is the
+ * second fun of f/1 that was seen), so that an unrelated edit of a module is no change.  If one
+ * side saw more lambdas of a function, equal numbers are matched first.  Deltas compare shares, so
+ * recordings may have different lengths.
  */
 #ifndef EBEAM_MODEL_DIFF_H
 #define EBEAM_MODEL_DIFF_H

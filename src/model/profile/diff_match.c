@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See diff_match.h.  A plain function is known by its text and by what sort of code it is.  A
- * lambda's text ends in a number that the compiler counts through the enclosing function
- * ('-f/1-fun-3-', '-f/1-lc$^0/1-2-'), so that a new fun renumbers those behind it.
+ * See diff_match.h.  A plain function is identified by its text and its class of code.  The text of
+ * a lambda ends in a number that the compiler counts within the enclosing function ('-f/1-fun-3-',
+ * '-f/1-lc$^0/1-2-'), so that a new fun renumbers all that follow it.
  *
- * Lambdas are therefore grouped by the text without numbers, and within a group matched by order
- * if both sides saw equally many.  If not, some were just not sampled (or added): then equal
- * numbers are matched first, and what is left by order.
+ * Lambdas are therefore grouped by the text without numbers, and within a group matched by order if
+ * both sides saw equally many.  If not, some were not sampled, or added: then equal numbers are
+ * matched first, and the others by order.
  */
 #include "model/profile/diff_match.h"
 
@@ -17,10 +17,10 @@
 #include "base/idmap.h"
 #include "base/vec.h"
 
-/* Two runs that recursed differently deep did not run different functions. */
+/* Elided frames are one function, whatever their number: recursion may be differently deep. */
 #define ELIDED_NAME "[... frames ...]"
 
-/* How a display text spells a quoted name's end: Erlang's quote or Elixir's. */
+/* End of a quoted name in a display text: Erlang's or Elixir's quote. */
 static bool ends_quoted_name(char c)
 {
 	return c == '\'' || c == '"';
@@ -28,7 +28,7 @@ static bool ends_quoted_name(char c)
 
 struct lambda {
 	char *group;	 /* text without its numbers */
-	uint64_t number; /* place in the enclosing function */
+	uint64_t number; /* position in the enclosing function */
 	uint32_t function;
 	int side;
 };
@@ -39,7 +39,7 @@ struct matcher {
 	VEC(struct diff_key) keys;
 	VEC(struct lambda) lambdas;
 	uint32_t *function_key[NR_DIFF_SIDES];
-	struct idmap plains; /* class and name -> key, lambdas excluded */
+	struct idmap plains; /* class and name -> key, without lambdas */
 };
 
 struct plain_id {
@@ -47,7 +47,8 @@ struct plain_id {
 	char class;
 };
 
-/* Code that Erlang can call is one class: a function may become a BIF in the next release. */
+/* One class for all code that Erlang can call, as a function may become a BIF in another
+ * release. */
 static char class_of(enum frame_kind kind)
 {
 	switch (kind) {
@@ -84,11 +85,9 @@ static const char *digits_before(const char *start, const char *end)
 	return end;
 }
 
-/*
- * If `name` is that of a lambda, give its group (caller frees) and number.  The text is
- * PREFIX-NUMBER-QUOTE/ARITY; PREFIX may hold a comprehension's own number behind "$^".  The arity
- * is not part of the group: it changes with every variable that the fun captures.
- */
+/* If `name` is that of a lambda, returns its group (owned by the caller) and number.  The text
+ * is PREFIX-NUMBER-QUOTE/ARITY; PREFIX may contain the number of a comprehension, after "$^".
+ * The arity is not part of the group, as it changes with the variables that the fun captures. */
 static bool parse_lambda(const char *name, char **group, uint64_t *number)
 {
 	const char *slash = strrchr(name, '/'), *digits, *end, *caret = NULL;
@@ -155,7 +154,7 @@ static void collect_side(struct matcher *x, int side)
 	}
 }
 
-/* Frames that are no functions (groups, kinds, elided) are known by their text. */
+/* Frames that are not functions (groups, kinds, elided) are identified by their text. */
 static void key_frames(struct matcher *x, int side)
 {
 	const struct snapshot *s = x->side[side];
@@ -184,7 +183,7 @@ static int compare_lambdas(const void *pa, const void *pb)
 	return a->function < b->function ? -1 : a->function > b->function;
 }
 
-/* The distinct lambdas of one side of a group; those with equal numbers are one. */
+/* Lambdas of one side of a group, with distinct numbers. */
 struct side_list {
 	struct lambda *all; /* sorted by number */
 	size_t nr_all;
@@ -243,7 +242,7 @@ static void match_in_order(struct matcher *x, struct side_list *a, struct side_l
 	}
 }
 
-/* Hand the keys back to the functions; the last side to name a key is B. */
+/* Stores the keys in the functions; if both sides have one, B gives its name. */
 static void name_keys(struct matcher *x, const struct side_list *l)
 {
 	size_t at = 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Which frames of two snapshots stand for the same function: gives every frame of both a key,
- * equal for what diff.h calls equal.  Private to the model; names are borrowed from the snapshots.
- */
+/* Which frames of two snapshots are the same function: gives each frame of both a key, equal for
+ * what diff.h calls equal.  Private to the model; names are borrowed from the snapshots. */
 #ifndef EBEAM_MODEL_DIFF_MATCH_H
 #define EBEAM_MODEL_DIFF_MATCH_H
 
@@ -11,7 +9,7 @@
 enum { DIFF_A, DIFF_B, NR_DIFF_SIDES };
 
 struct diff_key {
-	const char *name; /* of B where B has it, else of A */
+	const char *name; /* in B, or if it is not in B, in A */
 	enum frame_kind kind;
 };
 

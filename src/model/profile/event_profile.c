@@ -16,7 +16,7 @@ struct event_profile {
 	struct profile *profile;
 	const struct weight_mode *mode;
 	struct event_weights *weights; /* NULL until the mode is known */
-	struct strbuf warnings;	       /* one a line, as recorded */
+	struct strbuf warnings;	       /* one a line */
 	uint64_t ignored;
 };
 
@@ -65,7 +65,7 @@ static void apply_sample(void *arg, const struct event *sample)
 {
 	struct event_profile *ep = arg;
 
-	profile_apply(ep->profile, sample); /* counts what it refuses */
+	profile_apply(ep->profile, sample); /* profile_apply() counts refused records */
 }
 
 static void open_weights(struct event_profile *ep)
@@ -89,7 +89,7 @@ void event_profile_other(struct event_profile *ep, const struct event *ev)
 {
 	switch (ev->type) {
 	case REC_META:
-		/* It is of the sum of the mode that was recorded. */
+		/* The margin is for the mode of the recording; another mode has none. */
 		if (event_is_meta(ev, "margin_of_error") && ep->mode &&
 		    strcmp(ep->mode->name, ep->stream->mode) != 0)
 			return;
@@ -116,7 +116,7 @@ void event_profile_other(struct event_profile *ep, const struct event *ev)
 	case REC_STACK:
 	case REC_PROCESS:
 	case REC_THREAD:
-		return; /* the stream has them */
+		return; /* the stream keeps them */
 	default:
 		break;
 	}
@@ -226,10 +226,10 @@ static void scale(struct event_profile *ep)
 void event_profile_finish(struct event_profile *ep)
 {
 	const struct event_stream *s = ep->stream;
-	/* Probes are taken away one after the other: events come after the end. */
+	/* Probes are detached one after the other, so events may come after the end. */
 	uint64_t end_ns = MAX(s->start_ns + s->duration_ns, s->last_ns);
 
-	open_weights(ep); /* a recording without events has a unit too */
+	open_weights(ep); /* sets the unit even without events */
 	if (!ep->weights)
 		return;
 	event_weights_finish(ep->weights, s, end_ns);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A stream of records -> a profile: samples as they are, and events weighed (event_weights.h).  The
- * same of a node and of a capture.  The profile uses the stream's dictionary.
- */
+/* Makes a profile from a stream of records: samples as they are, events with weights
+ * (event_weights.h).  The same for a node and a capture.  The profile uses the stream's
+ * dictionary. */
 #ifndef EBEAM_MODEL_EVENT_PROFILE_H
 #define EBEAM_MODEL_EVENT_PROFILE_H
 
@@ -12,24 +11,24 @@
 
 struct event_profile;
 
-/* Borrows the stream.  mode NULL: that which the recording was made with, if events were weighed
- * there. */
+/* Borrows the stream.  mode NULL: the mode of the recording, if it weighted events. */
 struct event_profile *event_profile_open(struct event_stream *s, const struct weight_mode *mode);
 void event_profile_close(struct event_profile *ep); /* NULL ok */
 
-/* After event_stream_take(): a record that is no event, or an event of the VM. */
+/* To be called after event_stream_take(): for a record that is not an event of the VM, or for an
+ * event. */
 void event_profile_other(struct event_profile *ep, const struct event *ev);
 void event_profile_event(struct event_profile *ep, enum event_kind kind, const struct event *ev);
-/* A record that the stream refused. */
+/* Counts a record that the stream refused. */
 void event_profile_refused(struct event_profile *ep);
-/* The recording has ended: what had not is counted until then, what was sampled is scaled, and the
- * facts about it become meta values.  Once. */
+/* At the end of the recording, once: what had not ended counts up to then, sampled weights are
+ * scaled, and facts about the recording become meta values. */
 void event_profile_finish(struct event_profile *ep);
 
 struct profile *event_profile_profile(struct event_profile *ep);
-/* NULL: nothing is weighed. */
+/* NULL: events are not weighted. */
 const struct weight_mode *event_profile_mode(const struct event_profile *ep);
-/* Events of the VM that were taken and not weighed, because nobody said how. */
+/* Events of the VM that were not weighted, as there is no mode. */
 uint64_t event_profile_ignored(const struct event_profile *ep);
 
 #endif

@@ -45,14 +45,14 @@ const struct weight_mode *weight_mode_find(const char *name, const char *weight)
 	return NULL;
 }
 
-/* A process that is on a scheduler (mode sched) or off (mode wait). */
+/* A time of a process on a scheduler (mode sched) or off schedulers (mode wait). */
 struct spell {
 	uint64_t epid; /* the key; no process has 0 */
 	uint64_t since_ns;
-	uint64_t runnable_ns; /* 0 = it waits */
+	uint64_t runnable_ns; /* since when it is runnable; 0 = it waits */
 	uint32_t process, stack, thread;
 	uint8_t status;
-	bool suspended; /* no message wakes it */
+	bool suspended; /* suspended: a message does not make it runnable */
 };
 
 struct event_weights {
@@ -144,7 +144,7 @@ static void take_facts(struct spell *s, const struct event *ev)
 	s->status = (uint8_t)ev->u.vm.status;
 }
 
-/* An event that weighs by itself; EVENT_UNKNOWN = nobody knows how much. */
+/* Emits a sample for one event; EVENT_UNKNOWN = its weight is not known. */
 static void weigh(struct event_weights *w, const struct event *ev, enum sample_kind kind,
 		  uint64_t weight)
 {
@@ -170,7 +170,7 @@ static void weigh_gc(struct event_weights *w, enum event_kind kind, const struct
 	else
 		field = minor ? EVENT_AT(GC_MINOR_END, RECLAIMED)
 			      : EVENT_AT(GC_MAJOR_END, RECLAIMED);
-	/* One that went over into a major one: that has all of both. */
+	/* A minor collection that became a major one: the event of that has the values of both. */
 	if (minor && event_value(ev, EVENT_AT(GC_MINOR_END, DURATION)) == EVENT_UNKNOWN &&
 	    event_value(ev, EVENT_AT(GC_MINOR_END, RECLAIMED)) == 0)
 		return;
@@ -193,7 +193,7 @@ static void end_spell(struct event_weights *w, const struct spell *s, uint64_t t
 	uint64_t woken = s->runnable_ns ? MAX(s->runnable_ns, s->since_ns) : ts_ns;
 
 	if (ts_ns < s->since_ns)
-		return; /* a file can say anything */
+		return; /* a damaged file may have any value */
 	if (w->mode->source == WEIGHT_ON) {
 		emit(w, s, SAMPLE_ERLANG, ts_ns, ts_ns - s->since_ns);
 		return;
@@ -218,7 +218,7 @@ static void begin_spell(struct event_weights *w, struct event_stream *stream, ui
 	s->suspended = status == EVENT_WORD_SUSPENDED;
 }
 
-/* What ends at this event: a slice, or the time off schedulers. */
+/* Ends a slice, or a time off schedulers, at this event. */
 static void take_end(struct event_weights *w, const struct event_stream *stream, uint64_t epid,
 		     const struct event *ev)
 {
@@ -231,7 +231,7 @@ static void take_end(struct event_weights *w, const struct event_stream *stream,
 	if (coverage_gap(&stream->coverage, EVENT_PROCESS_SCHEDULED, s->since_ns)) {
 		w->counts.gaps++;
 	} else {
-		/* A slice stands by the stack at its end. */
+		/* A slice has the stack of its end. */
 		if (w->mode->source == WEIGHT_ON)
 			take_facts(s, ev);
 		end_spell(w, s, ev->ts_ns);
@@ -257,7 +257,7 @@ static void schedule(struct event_weights *w, struct event_stream *stream, const
 		take_end(w, stream, p->epid, ev);
 		return;
 	}
-	/* Who is gone waits for nothing. */
+	/* A process that has exited does not wait. */
 	if (word == EVENT_WORD_OUT_EXITED) {
 		s = keytab_find(&w->spells, p->epid);
 		if (s)
@@ -301,7 +301,7 @@ static void end_call(struct event_weights *w, uint64_t epid, const struct call_u
 	call_pairs_inside(w->pairs, epid, ns);
 }
 
-/* What an exception ended: calls above the height of the stack that it left. */
+/* An exception has ended all calls that are higher on the stack than its handler. */
 static void end_by_exception(struct event_weights *w, const struct event_stream *s,
 			     enum event_kind kind, const struct event *ev)
 {
@@ -381,7 +381,7 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 void event_weights_finish(struct event_weights *w, const struct event_stream *s, uint64_t end_ns)
 {
 	if (w->pairs) {
-		/* First: what is no more under way has ended unseen. */
+		/* First, as this drops calls that have ended unseen. */
 		w->counts.unknown += call_pairs_under_way(w->pairs);
 		w->counts.unknown += call_pairs_unseen(w->pairs) + call_pairs_refused(w->pairs);
 	}

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Events -> counts (see profile.h).  Definitions go into a dictionary that checks them; samples
- * are counted by all that tells them apart, so memory grows with the variety of a recording and
- * not with its length.
- */
+/* See profile.h.  Definitions go into a dictionary, which checks them; equal samples are counted
+ * together, so memory grows with the variety of a recording and not with its length. */
 #include "model/profile/profile_internal.h"
 
 #include <errno.h>
@@ -12,7 +9,7 @@
 #include "base/compiler.h"
 #include "base/units.h"
 
-/* Real recordings have about 20 of each. */
+/* Limits; recordings have about 20 of each. */
 #define MAX_META     1024u
 #define MAX_COUNTERS 1024u
 
@@ -208,7 +205,7 @@ void profile_clear_samples(struct profile *p)
 void profile_use_names(struct profile *p, struct names *names)
 {
 	p->names = names;
-	p->counters.len = 0; /* their names were the old one's */
+	p->counters.len = 0; /* names are of the old dictionary */
 }
 
 static int apply_sample(struct profile *p, const struct event *ev)
@@ -219,7 +216,7 @@ static int apply_sample(struct profile *p, const struct event *ev)
 		p->dropped_unknown += e.count;
 		return -EINVAL;
 	}
-	/* A damaged file may say anything: sums must not wrap. */
+	/* Values of a damaged file may be anything: sums must not wrap. */
 	if (__builtin_add_overflow(p->applied, e.count, &p->applied)) {
 		p->applied -= e.count;
 		p->dropped_unknown++;
@@ -256,7 +253,7 @@ static int apply_meta(struct profile *p, const struct event *ev)
 	return 0;
 }
 
-/* The latest value counts; of two of one time, the larger: counters never fall. */
+/* The latest value counts; of two with the same time, the larger, as counters never fall. */
 static int apply_counter(struct profile *p, const struct event *ev)
 {
 	struct profile_counter c = {
@@ -296,7 +293,7 @@ static int apply_other(struct profile *p, const struct event *ev)
 	case REC_END:
 		p->ended = true;
 		return 0;
-	default: /* defined above, of no profile, or of a later version */
+	default: /* defined above, not for profiles, or of a later version */
 		return 0;
 	}
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The root aggregate of a recording: applies events, keeps counts by (stack, process, thread,
- * kind, status) and the dictionary.  Cannot tell live from replay.
- */
+/* The aggregate of a recording: applies events, and keeps a dictionary and counts by (stack,
+ * process, thread, kind, status).  The same for a live node and a capture. */
 #ifndef EBEAM_MODEL_PROFILE_H
 #define EBEAM_MODEL_PROFILE_H
 
@@ -10,27 +8,28 @@
 #include "event/event.h"
 #include "model/profile/snapshot.h"
 
-/* Distinct (stack, process, thread, kind, status), and frames of all their stacks together;
- * samples beyond are counted by kind and status under a thread and a frame "[overflow]". */
+/* Limits on distinct (stack, process, thread, kind, status), and on frames of all their stacks
+ * together; further samples are counted by kind and status under a thread and a frame
+ * "[overflow]". */
 #define PROFILE_LIMIT	   (1u << 20)
 #define PROFILE_MAX_FRAMES (64u << 20)
 
 struct profile;
 
 struct profile *profile_open(void);
-/* The same with another limit than PROFILE_LIMIT, which tests reach sooner. */
+/* With another limit than PROFILE_LIMIT, for tests. */
 struct profile *profile_open_limited(uint32_t max_entries);
-/* Over a dictionary that others fill (borrowed): definitions are then not for profile_apply(). */
+/* Over a dictionary that the caller fills (borrowed): then profile_apply() takes no definitions. */
 struct profile *profile_open_over(struct names *names);
 void profile_close(struct profile *p);
 
-/* 0; -EINVAL if the event refers to what was never defined, -ENOSPC if a definition is beyond the
+/* 0; -EINVAL if the event refers to an undefined id, -ENOSPC if a definition is beyond the
  * dictionary's limits (both counted, state unchanged). */
 int profile_apply(struct profile *p, const struct event *ev);
 
-/* A record that was refused before it got here. */
+/* Counts a record that was refused before profile_apply(). */
 void profile_count_refused(struct profile *p);
-/* Everything counted so far times `factor` (>= 1), rounded. */
+/* Multiplies all counts by `factor` (>= 1), rounded. */
 void profile_scale(struct profile *p, double factor);
 
 uint64_t profile_samples(const struct profile *p); /* sum of weights, idle excluded */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a profile holds, for profile.c (which fills it) and snapshot_build.c (which reads it). */
+/* Contents of a profile, shared by profile.c (which fills it) and snapshot_build.c (which reads
+ * it). */
 #ifndef EBEAM_MODEL_PROFILE_INTERNAL_H
 #define EBEAM_MODEL_PROFILE_INTERNAL_H
 
@@ -17,15 +18,15 @@ struct profile_entry {
 	uint64_t count; /* samples, > 0 */
 };
 
-/* Counts of what was sampled, each different one once. */
+/* Counts of distinct samples. */
 struct profile_entries {
 	VEC(struct profile_entry) v;
 	struct idmap index;
-	uint64_t stack_frames; /* of the stacks of all of them */
+	uint64_t stack_frames; /* sum over the stacks of v */
 };
-/* A sample; false: it refers to what was never defined. */
+/* Makes an entry from a sample; false: it refers to an undefined id. */
 bool profile_entry_of(struct profile_entry *e, const struct names *names, const struct event *ev);
-/* Adds e->count.  False: it would be one more than `max`, or too many frames, and is left out. */
+/* Adds e->count.  False: there are `max` entries or too many frames, and it was not added. */
 bool profile_entries_add(struct profile_entries *s, const struct names *names,
 			 const struct profile_entry *e, uint32_t max);
 void profile_entries_free(struct profile_entries *s);
@@ -39,20 +40,20 @@ struct profile_meta {
 };
 
 struct profile_counter {
-	const char *name; /* the dictionary's */
+	const char *name; /* owned by the dictionary */
 	uint64_t value, ts_ns;
 };
 
 struct profile {
 	struct names *names;
-	bool borrowed; /* the names */
+	bool borrowed; /* names are borrowed */
 	uint32_t max_entries;
 	struct profile_entries entries;
-	/* Samples beyond the limits, by "is it a sleeping thread", kind and status. */
+	/* Samples beyond the limits, by "is a sleeping thread", kind and status. */
 	uint64_t overflow[2][NR_SAMPLE_KINDS][NR_SAMPLE_STATUSES];
-	struct profile_span span[2]; /* of samples: of working threads, of sleeping ones */
+	struct profile_span span[2]; /* [0] of working threads, [1] of sleeping ones */
 	uint64_t samples;	     /* of working threads */
-	uint64_t applied;	     /* of records, of all threads */
+	uint64_t applied;	     /* all records, of all threads */
 	uint64_t dropped_unknown;
 	VEC(uint64_t) process_last_ns; /* latest sample, by process id - 1 */
 	VEC(struct profile_meta) meta;
@@ -60,16 +61,16 @@ struct profile {
 	bool ended;
 };
 
-/* Does a sample stand for a sleeping thread: kind WAIT, and the leaf frame is the state [idle]?
- * A thread that spins while it waits burns CPU and is no such sample. */
+/* Whether a sample stands for a sleeping thread: its kind is WAIT and its leaf frame the state
+ * [idle]. (A thread that spins while it waits uses CPU, and is not one.) */
 bool profile_is_idle(const struct profile *p, uint32_t stack, uint8_t kind);
 
-/* For who keeps samples by itself and adds them up again and again: forgets all samples, and adds
- * some; their ids are in the dictionary. */
+/* For a caller that keeps samples itself and adds them up again and again: forgets all samples, and
+ * adds some, whose ids are in the dictionary. */
 void profile_clear_samples(struct profile *p);
 void profile_add(struct profile *p, const struct profile_entry *e, uint64_t ts_ns);
 void profile_add_overflow(struct profile *p, uint8_t kind, uint8_t status, uint64_t count);
-/* Of one without samples, over a dictionary that is borrowed: another one.  Counters go. */
+/* Replaces the borrowed dictionary of a profile without samples.  Counters are dropped. */
 void profile_use_names(struct profile *p, struct names *names);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See snapshot.h: the end of a snapshot, look-ups in it, and the texts of the enums. */
+/* See snapshot.h: close, look-ups, and names of the enums. */
 #include "model/profile/snapshot.h"
 
 #include <stdlib.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * An immutable, sorted, self-contained copy of a profile: all that views and exporters see.
- * Every string is valid UTF-8 without control characters and lives until snapshot_close().
- * Index 0 is a real element in every array.
- */
+/* An immutable, sorted, self-contained copy of a profile: what views and exporters show.  Every
+ * string is valid UTF-8 without control characters and lives until snapshot_close().  Index 0 is
+ * a real element in every array. */
 #ifndef EBEAM_MODEL_SNAPSHOT_H
 #define EBEAM_MODEL_SNAPSHOT_H
 
@@ -25,18 +23,18 @@ enum snapshot_by {
 /* Frames of C code, FRAME_NATIVE and FRAME_RUNTIME. */
 enum snapshot_native {
 	SNAPSHOT_NATIVE_FULL,
-	SNAPSHOT_NATIVE_LEAF, /* of FRAME_NATIVE only the innermost */
+	SNAPSHOT_NATIVE_LEAF, /* only the innermost FRAME_NATIVE */
 	SNAPSHOT_NATIVE_NONE,
 };
 
 struct snapshot_options {
 	enum snapshot_by by;
-	bool lines; /* lines are part of a frame's identity and text */
+	bool lines; /* lines distinguish frames, and are in their text */
 	enum snapshot_native native;
 	bool no_kernel; /* drop FRAME_KERNEL frames */
-	bool idle; /* with threads that sleep (SAMPLE_WAIT), and the functions of those that spin */
-	bool kind_root;		  /* a root frame "[gc]", "[bif]", ... above the group */
-	const char *only_process; /* samples of the process "<0.80.0>" alone; NULL = all */
+	bool idle;	/* with sleeping threads (SAMPLE_WAIT), and functions of spinning ones */
+	bool kind_root; /* a root frame "[gc]", "[bif]", ... above the group */
+	const char *only_process; /* only samples of this process, "<0.80.0>"; NULL = all */
 };
 
 #define SNAPSHOT_NONE UINT32_MAX
@@ -47,8 +45,8 @@ struct snap_frame {
 	const char *file;   /* NULL = unknown */
 	uint32_t line;	    /* 0 = unknown; the line with most samples if !options.lines */
 	enum frame_kind kind;
-	/* Index in functions[]; SNAPSHOT_NONE: group, kind and elided frames, and those that only
-	 * schedulers that spin are in, unless options.idle. */
+	/* Index in functions[]; SNAPSHOT_NONE for group, kind and elided frames, and, unless
+	 * options.idle, for those that only spinning schedulers are in. */
 	uint32_t function;
 };
 
@@ -57,7 +55,7 @@ struct snap_function {	  /* merged over lines; sorted by self, then total, then 
 	const char *module;
 	const char *file; /* NULL = unknown */
 	enum frame_kind kind;
-	uint64_t self, total; /* samples on top of the stack; anywhere in it, once per sample */
+	uint64_t self, total; /* samples in which it is the leaf; is anywhere */
 };
 
 struct snap_process {		  /* sorted by samples, then pid number */
@@ -99,7 +97,7 @@ struct snap_meta {
 struct snapshot {
 	struct snapshot_options options;
 	uint64_t samples;	  /* sum of all counts */
-	uint64_t dropped_unknown; /* events that referred to undefined ids */
+	uint64_t dropped_unknown; /* records that referred to undefined ids */
 	uint64_t by_kind[NR_SAMPLE_KINDS];
 	uint64_t by_status[NR_SAMPLE_STATUSES];
 	uint64_t first_ns, last_ns; /* of samples, CLOCK_MONOTONIC; 0 if none */
@@ -124,14 +122,14 @@ const char *snapshot_meta(const struct snapshot *s, const char *key);
 /* Value of a counter, 0 if absent. */
 uint64_t snapshot_counter(const struct snapshot *s, const char *name);
 
-/* Half of the 95 % confidence interval of by_kind[kind]; false: nobody said. */
+/* Half width of the 95 % confidence interval of by_kind[kind]; false: the recording has none. */
 bool snapshot_margin(const struct snapshot *s, enum sample_kind kind, uint64_t *out);
-/* The meta key that says it. */
+/* Appends the meta key of that margin. */
 void snapshot_add_margin_key(struct strbuf *out, enum sample_kind kind);
-/* Does a sample of this kind stand for what a process does, running or not? */
+/* Whether a sample of this kind is a state of a process, running or not. */
 bool sample_kind_is_state(enum sample_kind kind);
 
-/* Text of the enums: "gc", "GC"; "complete"; "erlang". */
+/* Names of enum values: "gc", "GC"; "complete"; "erlang". */
 const char *sample_kind_name(enum sample_kind kind);  /* json and labels */
 const char *sample_kind_title(enum sample_kind kind); /* for people */
 const char *sample_status_name(enum sample_status status);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * profile_snapshot(): which samples count, whose they are, their stacks, and then everything
- * put in order (see snapshot_build.h).  The steps stand in profile_snapshot() in their order.
- */
+/* profile_snapshot(): selects samples, finds their owners and stacks, and puts everything in
+ * order (see snapshot_build.h).  The steps are in profile_snapshot() in their order. */
 #include "model/profile/snapshot_build.h"
 
 #include <errno.h>
@@ -28,7 +26,7 @@ static void take_overflow(struct builder *b, bool idle)
 	}
 }
 
-/* Is the entry of the process that is asked for? */
+/* Whether the entry is of the process that was asked for. */
 static bool is_wanted(const struct builder *b, const struct profile_entry *e)
 {
 	const struct name_process *p;
@@ -119,7 +117,7 @@ static bool thread_equal(const void *ctx, uint32_t id, const void *key)
 	return x->os_tid == y->os_tid && x->name == y->name;
 }
 
-/* What a thread is may be learned only after its first samples. */
+/* The type of a thread may be known only after its first samples. */
 static void merge_thread(struct build_thread *known, const struct build_thread *t)
 {
 	bool better = known->type == THREAD_UNKNOWN ||
@@ -172,7 +170,7 @@ static uint32_t make_overflow_thread(struct builder *b)
 	return intern_thread(b, &t);
 }
 
-/* Index of an entry's thread; its process in *process. */
+/* Index of an entry's thread; *process: of its process. */
 static uint32_t owner_of(const struct builder *b, const struct profile_entry *e,
 			 uint32_t overflow_thread, uint32_t *process)
 {
@@ -208,7 +206,7 @@ static void build_owners(struct builder *b)
 
 /* ---- their stacks ------------------------------------------------------------------------- */
 
-/* `has_native`: a frame of C code further to the leaf is shown. */
+/* `has_native`: a frame of C code nearer to the leaf is shown. */
 static bool is_shown(const struct builder *b, enum frame_kind kind, bool has_native)
 {
 	switch (kind) {
@@ -230,7 +228,7 @@ static bool is_shown(const struct builder *b, enum frame_kind kind, bool has_nat
 	return true;
 }
 
-/* The dictionary holds a stack from its leaf on; paths are read from the root. */
+/* The dictionary has a stack from its leaf on; paths begin at the root. */
 static void push_frames(struct builder *b, const struct profile_entry *e)
 {
 	size_t first = b->paths.len;
@@ -244,7 +242,8 @@ static void push_frames(struct builder *b, const struct profile_entry *e)
 
 		s = names_stack(names, id);
 		kind = names_function(names, names_frame(names, s->frame)->function)->kind;
-		/* That a C stack is not whole is said by the frame outside of it. */
+		/* A frame outside of a C stack says that the stack is not complete, and goes with
+		 * it. */
 		if (kind == FRAME_ELIDED && last == FRAME_NATIVE)
 			kind = FRAME_NATIVE;
 		last = kind;
@@ -307,7 +306,7 @@ static int compare_counters(const void *x, const void *y)
 		      ((const struct snap_counter *)y)->name);
 }
 
-/* The value of "warnings" has one a line: lines stay. */
+/* "warnings" has one a line, so newlines are kept. */
 static const char *clean_value(struct builder *b, const struct profile_meta *m)
 {
 	struct strbuf lines = STRBUF_INIT;
@@ -353,12 +352,12 @@ static void write_facts(struct builder *b)
 	out->s.ended = p->ended;
 	out->s.dropped_unknown = p->dropped_unknown;
 	out->s.options = b->opts;
-	out->s.options.only_process = NULL; /* the caller's */
+	out->s.options.only_process = NULL; /* owned by the caller */
 }
 
 /* ---- all of it ---------------------------------------------------------------------------- */
 
-/* An array by the dictionary's ids, SNAPSHOT_NONE everywhere. */
+/* An array indexed by ids of the dictionary, filled with SNAPSHOT_NONE. */
 static uint32_t *id_array(const struct builder *b, enum names_table table)
 {
 	size_t size = ((size_t)names_count(b->p->names, table) + 1) * sizeof(uint32_t);
@@ -384,7 +383,8 @@ static void builder_open(struct builder *b, const struct profile *p,
 	memset(b->kind_frames, 0xff, sizeof(b->kind_frames));
 }
 
-/* What is not needed once there are stacks: of very many processes it is large. */
+/* Frees what is not needed any more once there are stacks: large if there are very many
+ * processes. */
 static void free_entries(struct builder *b)
 {
 	vec_free(&b->entries);
@@ -394,7 +394,7 @@ static void free_entries(struct builder *b)
 	free(b->call_group_of);
 }
 
-/* Leaves the snapshot, which is the caller's now. */
+/* Frees all but the snapshot, which belongs to the caller now. */
 static void builder_close(struct builder *b)
 {
 	strbuf_free(&b->scratch);

@@ -3,8 +3,8 @@
  * Profile -> snapshot, private to src/model.
  *
  * snapshot_build.c collects, snapshot_frames.c turns ids into texts and frames, each once, and
- * snapshot_order.c sorts and merges.  Nothing here may depend on the order of ids or of records:
- * what is equal is found by content, what is ordered is ordered by content.
+ * snapshot_order.c sorts and merges.  Nothing here may depend on the order of ids or records: both
+ * identity and order are by content.
  */
 #ifndef EBEAM_MODEL_SNAPSHOT_BUILD_H
 #define EBEAM_MODEL_SNAPSHOT_BUILD_H
@@ -14,7 +14,7 @@
 #include "model/profile/profile_internal.h"
 #include "model/profile/snapshot.h"
 
-/* The snapshot and what it owns; the pointers of `s` are these, as const. */
+/* The snapshot with the arrays that it owns, to which `s` has const pointers. */
 struct snapshot_data {
 	struct snapshot s;
 	struct arena strings;
@@ -28,7 +28,7 @@ struct snapshot_data {
 	struct snap_meta *meta;
 };
 
-/* Which place in a file stands for a frame or a function: that of most samples. */
+/* Source location shown for a frame or a function: that with most samples. */
 struct build_place {
 	const char *file; /* NULL = unknown */
 	uint32_t line;	  /* 0 = unknown */
@@ -36,11 +36,11 @@ struct build_place {
 };
 
 struct build_frame {
-	const char *name; /* interned, as all texts here: equal texts are equal pointers */
+	const char *name; /* interned like all texts here, so equal texts are equal pointers */
 	const char *module;
 	enum frame_kind kind;
 	uint32_t function;	  /* index in functions, SNAPSHOT_NONE */
-	struct build_place place; /* with options.lines the frame's own, else the best */
+	struct build_place place; /* with options.lines its own, else the one with most samples */
 };
 
 struct build_function {
@@ -51,22 +51,22 @@ struct build_function {
 	uint64_t self, total;
 };
 
-/* The dictionary's processes with one epid. */
+/* All processes of the dictionary with one epid. */
 struct build_process {
 	uint64_t epid;
 	const char *pid;
-	uint32_t latest; /* the dictionary's id that was sampled last */
-	uint32_t group;	 /* frame by process, SNAPSHOT_NONE = not needed yet */
+	uint32_t latest; /* dictionary id with the latest sample */
+	uint32_t group;	 /* its frame if grouped by process; SNAPSHOT_NONE = not made yet */
 	uint64_t samples;
 };
 
-/* The dictionary's threads with one os_tid and name; the best definition of them. */
+/* All threads of the dictionary with one os_tid and name, by their best definition. */
 struct build_thread {
 	uint32_t os_tid;
 	enum thread_type type;
 	uint16_t scheduler;
 	const char *name;
-	uint32_t group; /* frame, SNAPSHOT_NONE = not needed yet */
+	uint32_t group; /* its group frame, SNAPSHOT_NONE = not made yet */
 	uint64_t samples;
 };
 
@@ -91,21 +91,21 @@ struct builder {
 	VEC(struct build_thread) threads;
 	struct idmap text_index, function_index, frame_index, process_index, thread_index;
 
-	/* By the dictionary's id; SNAPSHOT_NONE = not needed yet. */
+	/* By dictionary id; SNAPSHOT_NONE = not made yet. */
 	uint32_t *frame_of, *process_of, *thread_of;
-	uint32_t *name_group_of, *call_group_of; /* frames, by process */
+	uint32_t *name_group_of, *call_group_of; /* group frames, by process id */
 	uint32_t kind_frames[NR_SAMPLE_KINDS];
-	uint64_t *frame_weight; /* samples whose stack holds it */
+	uint64_t *frame_weight; /* samples whose stack contains the frame */
 
-	VEC(struct profile_entry) entries; /* those that count */
+	VEC(struct profile_entry) entries; /* that are selected */
 	VEC(uint32_t) paths;		   /* frames, root first */
 	VEC(struct build_stack) stacks;
 };
 
-/* The thread of samples beyond the profile's limits. */
+/* Pseudo thread for samples beyond the profile's limits. */
 #define BUILD_OVERFLOW UINT32_MAX
 
-/* An interned copy of bytes that are known to be clean, or of any text made clean. */
+/* Interns a copy of a text: of bytes that are known to be clean, or of any text after cleaning. */
 const char *build_text(struct builder *b, const char *s, size_t len);
 const char *build_clean_text(struct builder *b, const char *s);
 /* Texts of ids; NULL if there is none. */
@@ -116,17 +116,17 @@ const char *build_process_name(struct builder *b, const struct name_process *p);
 /* "scheduler 1", "dirty cpu 2", "dirty io 3", else its name. */
 const char *build_thread_display(struct builder *b, const struct build_thread *t);
 
-/* The frame that stands for a frame of the dictionary. */
+/* The snapshot's frame for a frame of the dictionary. */
 uint32_t build_frame(struct builder *b, uint32_t frame);
-/* A frame of kind STATE that is no function: group, kind. */
+/* A frame of kind STATE that is not a function: for a group or a kind. */
 uint32_t build_label_frame(struct builder *b, const char *text);
-/* The state frame "[overflow]", which is a function as any state. */
+/* The state frame "[overflow]", which counts as a function like other states. */
 uint32_t build_overflow_frame(struct builder *b);
 /* The group frame of a sample, SNAPSHOT_NONE if samples are not grouped. */
 uint32_t build_group(struct builder *b, const struct profile_entry *e);
-/* After all stacks: the places of frames and functions. */
+/* Chooses source locations of frames and functions; after all stacks. */
 void build_places(struct builder *b);
-/* Last: every array of the snapshot in its order. */
+/* Brings all arrays of the snapshot into their order; last step. */
 void build_order(struct builder *b);
 
 #endif

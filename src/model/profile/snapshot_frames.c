@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The part of a snapshot's making that turns ids into texts, frames, functions and groups (see
- * snapshot_build.h).  Two frames of the dictionary are one frame here if they look the same.
- */
+/* The part of making a snapshot that turns ids into texts, frames, functions and groups (see
+ * snapshot_build.h).  Frames of the dictionary that look the same become one frame. */
 #include "model/profile/snapshot_build.h"
 
 #include <string.h>
@@ -175,7 +173,7 @@ static uint32_t make_frame(struct builder *b, const struct name_frame *nf)
 		.function = SNAPSHOT_NONE,
 	};
 
-	/* "[... 12 frames ...]" tells of functions and is none. */
+	/* "[... 12 frames ...]" is not a function. */
 	if (nfn->kind != FRAME_ELIDED)
 		frame.function = intern_function(b, &function);
 	if (b->opts.lines) {
@@ -236,7 +234,7 @@ static uint32_t thread_group(struct builder *b, const struct profile_entry *e)
 	return t->group;
 }
 
-/* By what was known of the process when it was sampled. */
+/* By the name that the process had when it was sampled. */
 static uint32_t name_group(struct builder *b, uint32_t process)
 {
 	uint32_t *group = &b->name_group_of[process];
@@ -247,7 +245,7 @@ static uint32_t name_group(struct builder *b, uint32_t process)
 	return *group;
 }
 
-/* One group for a process, under its latest name. */
+/* One group for each process, with its latest name. */
 static uint32_t process_group(struct builder *b, uint32_t process)
 {
 	struct build_process *p = &b->processes.data[b->process_of[process]];
@@ -292,7 +290,7 @@ uint32_t build_group(struct builder *b, const struct profile_entry *e)
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-/* A known line before an unknown one, then most samples, then an order that is no chance. */
+/* A known line before an unknown one, then by samples, then by a fixed order. */
 static bool is_better(const struct build_place *a, const struct build_place *b)
 {
 	if (!a->line != !b->line)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The part of a snapshot's making that sorts: by name or by samples, as snapshot.h promises for
- * each array, and never by id.  Each array is written once in its order, and the indices into it
- * are translated; frames go first, since a stack is then compared by its frames' ranks.
- */
+/* The part of making a snapshot that sorts: by name or by samples, as snapshot.h promises for
+ * each array, and never by id.  Each array is written once in its order, and indices into it are
+ * translated; frames come first, as stacks are then compared by the ranks of their frames. */
 #include "model/profile/snapshot_build.h"
 
 #include <stdlib.h>
@@ -11,7 +9,7 @@
 
 #include "base/compiler.h"
 
-/* Sort `nr` items by pointer: order[rank] = index.  The caller frees. */
+/* Sorts `nr` items by pointer: order[rank] = index; malloc'ed. */
 static uint32_t *sorted(size_t nr, int (*compare)(const void *, const void *, void *), void *ctx)
 {
 	uint32_t *order = xmalloc(nr * sizeof(*order));
@@ -23,7 +21,7 @@ static uint32_t *sorted(size_t nr, int (*compare)(const void *, const void *, vo
 	return order;
 }
 
-/* order[rank] = index -> rank_of[index] = rank; takes `order`. */
+/* order[rank] = index -> rank_of[index] = rank; frees `order`. */
 static uint32_t *inverted(uint32_t *order, size_t nr)
 {
 	uint32_t *rank_of = xmalloc(nr * sizeof(*rank_of));
@@ -34,7 +32,7 @@ static uint32_t *inverted(uint32_t *order, size_t nr)
 	return rank_of;
 }
 
-/* As qsort() wants it. */
+/* Result for qsort(). */
 #define COMPARE(x, y) ((x) < (y) ? -1 : (x) > (y))
 
 /* NULL first. */
@@ -105,7 +103,8 @@ static bool parse_pid(const char *text, unsigned long part[3])
 	return strcmp(text, ">") == 0;
 }
 
-/* By the number in the middle, then by the other two, which rarely differ; what is no pid last. */
+/* By the number in the middle, then the others, which rarely differ; texts that are not pids
+ * last. */
 static int compare_pids(const char *x, const char *y)
 {
 	unsigned long a[3], b[3];
@@ -164,7 +163,7 @@ static void write_processes(struct builder *b)
 	b->out->s.nr_processes = (uint32_t)nr;
 }
 
-/* Schedulers first, in their numbers' order; unknown threads last. */
+/* Schedulers first, by number; unknown threads last. */
 static int compare_threads(const void *pa, const void *pb, void *ctx)
 {
 	const struct builder *b = ctx;
@@ -207,7 +206,7 @@ static void write_threads(struct builder *b)
 
 /* ---- stacks, sorted and merged ------------------------------------------------------------ */
 
-/* Frames are ranks by now, so comparing them compares names. */
+/* Frames are ranks here, so this compares their names. */
 static int compare_stacks(const void *pa, const void *pb, void *ctx)
 {
 	const struct builder *b = ctx;
@@ -221,7 +220,7 @@ static int compare_stacks(const void *pa, const void *pb, void *ctx)
 			return COMPARE(xf[i], yf[i]);
 	}
 	order = COMPARE(x->nr, y->nr);
-	/* SNAPSHOT_NONE, the largest, puts samples without a process last. */
+	/* SNAPSHOT_NONE is the largest: samples without a process come last. */
 	if (!order)
 		order = COMPARE(x->process, y->process);
 	if (!order)
@@ -268,13 +267,13 @@ static void write_stacks(struct builder *b)
 
 /* ---- functions ---------------------------------------------------------------------------- */
 
-/* A scheduler that spins for work is in no function that anybody looks for. */
+/* The functions of a scheduler that spins for work are of no interest. */
 static bool is_counted(const struct builder *b, const struct snap_stack *stack)
 {
 	return b->opts.idle || stack->kind != SAMPLE_WAIT;
 }
 
-/* Counts by build function; a function counts once per sample however often it stands there. */
+/* Counts by function; a function counts once per sample, however often it is in the stack. */
 static void count_functions(struct builder *b)
 {
 	const struct snapshot *s = &b->out->s;

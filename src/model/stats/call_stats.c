@@ -11,11 +11,11 @@
 #include "base/xalloc.h"
 
 struct row_index {
-	uint64_t key; /* function and what */
+	uint64_t key; /* function, and caller or shape */
 	uint32_t row;
 };
 
-/* Rows by key; the rows may be put in another order only together with the index. */
+/* Rows with an index by key, which has the positions of rows: reorder both together. */
 struct row_set {
 	VEC(struct call_row) rows;
 	struct keytab index;
@@ -30,7 +30,7 @@ struct call_stats {
 	struct row_set callers, shapes;
 	struct keytab durations;
 	VEC(struct call_slow) slowest;
-	unsigned int nr_slowest; /* at most */
+	unsigned int nr_slowest; /* limit */
 };
 
 void call_stats_open(struct call_stats **out, unsigned int slowest)
@@ -67,7 +67,7 @@ void call_stats_close(struct call_stats *s)
 
 static uint64_t key_of(uint32_t function, uint32_t what)
 {
-	/* Function 0 is the row beyond the bound. */
+	/* Function 0 is the row for calls beyond the limit. */
 	return (uint64_t)function << 32 | what | (function ? 0 : 1);
 }
 

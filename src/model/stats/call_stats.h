@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls of traced functions, added up: by function and caller, how long they took, which shapes of
- * arguments they had, and the slowest of them with their arguments.
+ * Calls of traced functions, added up: by function and caller, with durations, shapes of arguments,
+ * and the slowest calls with their arguments.
  *
- * Bounded: CALL_STATS_ROWS pairs of function and caller, and as many shapes; what is beyond is one
- * row more each.  Ids are those of the dictionary that the events came with.
+ * Bounded: CALL_STATS_ROWS pairs of function and caller, and as many shapes; what is beyond is in
+ * one more row for each.  Ids are those of the dictionary of the events.
  */
 #ifndef EBEAM_MODEL_CALL_STATS_H
 #define EBEAM_MODEL_CALL_STATS_H
@@ -19,10 +19,10 @@
 #define CALL_STATS_SLOWEST_MAX 1000
 
 struct call_row {
-	uint32_t function; /* 0: all that are beyond the bound */
+	uint32_t function; /* 0: all calls beyond the limit */
 	uint32_t what;	   /* caller (frame id) or shape (string id); 0 = not known */
 	uint64_t calls, ends, exceptions;
-	uint64_t total_ns, max_ns; /* of the calls whose ends were seen */
+	uint64_t total_ns, max_ns; /* of calls whose end was seen */
 };
 
 struct call_slow {
@@ -33,13 +33,13 @@ struct call_slow {
 
 struct call_stats;
 
-/* Keeps so many of the slowest; 0 = CALL_STATS_SLOWEST, at most CALL_STATS_SLOWEST_MAX. */
+/* `slowest`: how many calls to keep; 0 = CALL_STATS_SLOWEST, at most CALL_STATS_SLOWEST_MAX. */
 void call_stats_open(struct call_stats **out, unsigned int slowest);
 void call_stats_close(struct call_stats *s); /* NULL ok */
 
-/* A call; shape 0 = not asked for. */
+/* Counts a call; shape 0 = shapes are not needed. */
 void call_stats_begin(struct call_stats *s, uint32_t function, uint32_t caller, uint32_t shape);
-/* How a call ended; `args` is its text (copied if it is among the slowest). */
+/* A call that has ended; `args` is text, and copied if the call is among the slowest. */
 struct call_ended {
 	uint32_t function, caller, shape;
 	uint64_t ns;
@@ -48,12 +48,12 @@ struct call_ended {
 };
 void call_stats_end(struct call_stats *s, const struct call_ended *end);
 
-/* Most calls first; rows live until the next call of this module. */
+/* Rows, most calls first; valid until the next call of this module. */
 const struct call_row *call_stats_callers(struct call_stats *s, size_t *nr);
 const struct call_row *call_stats_shapes(struct call_stats *s, size_t *nr);
-/* Slowest first. */
+/* The slowest calls, slowest first. */
 const struct call_slow *call_stats_slowest(struct call_stats *s, size_t *nr);
-/* Durations of one function's calls; NULL: none ended. */
+/* Durations of one function's calls; NULL: none has ended. */
 const struct histogram *call_stats_durations(struct call_stats *s, uint32_t function);
 
 #endif

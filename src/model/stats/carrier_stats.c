@@ -16,7 +16,7 @@ static struct carrier_row *row_of(struct carrier_stats *s, uint32_t type)
 		if (s->rows.data[i].type == type)
 			return &s->rows.data[i];
 	}
-	/* The last row is that of all others. */
+	/* The last row is for all further types. */
 	if (s->rows.len + 1 >= CARRIER_TYPES && type)
 		return row_of(s, 0);
 	vec_push(&s->rows, ((struct carrier_row){.type = type}));
@@ -40,7 +40,7 @@ static void resized(struct carrier_row *r, const struct event *ev)
 		r->shrunk_bytes += from - to;
 }
 
-/* Of one that was made or given back: for many blocks, not for a single one. */
+/* Whether a created or destroyed carrier is for many blocks (mbc), not for a single one. */
 static bool is_mbc(const struct carrier_stats *s, const struct event *ev)
 {
 	uint32_t word = event_value_id(ev, EVENT_AT(CARRIER_CREATE, CARRIER));
@@ -56,7 +56,7 @@ void carrier_stats_open(struct carrier_stats *s, struct event_stream *stream)
 
 void carrier_stats_take(struct carrier_stats *s, enum event_kind kind, const struct event *ev)
 {
-	/* In all of these kinds type is the first field, and size the third but in the resized. */
+	/* In all of these kinds type is the first field, and size the third, except for resized. */
 	uint32_t type = event_value_id(ev, EVENT_AT(CARRIER_CREATE, TYPE));
 	uint64_t size = known(event_value(ev, EVENT_AT(CARRIER_CREATE, SIZE)));
 	struct carrier_count *c;

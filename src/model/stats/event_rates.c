@@ -75,7 +75,7 @@ void event_rates_miss(struct event_rates *r, enum event_kind kind, const char *w
 		leave_out(row, EVENT_RATE_MISSING, why);
 }
 
-/* Values of a capture may be anything: sums stop at the greatest. */
+/* Values of a capture may be anything: sums saturate. */
 static void add_up(uint64_t *sum, uint64_t value, uint64_t unit)
 {
 	if (__builtin_mul_overflow(value, unit, &value) || __builtin_add_overflow(*sum, value, sum))
@@ -120,7 +120,7 @@ void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost
 	}
 }
 
-/* An interval in which it was watched, if only for a part of it. */
+/* For an interval in which the kind was watched, at least for a part of it. */
 static void scale_row(struct event_rates *r, struct event_rate *row, const struct coverage *c,
 		      double seconds)
 {
@@ -134,7 +134,7 @@ static void scale_row(struct event_rates *r, struct event_rate *row, const struc
 	row->total =
 		(isnan(row->total) ? 0 : row->total) + row->rate * (seconds + r->unwatched_s[kind]);
 	r->unwatched_s[kind] = 0;
-	/* Those that were lost are as the others. */
+	/* Lost events are taken to have had the same mean values. */
 	if (r->now[kind].count)
 		scale *= all / (double)r->now[kind].count;
 	row->bytes = event_has_size(kind) && !r->no_sums ? (double)r->now[kind].bytes * scale : NAN;
@@ -152,7 +152,7 @@ static void step_row(struct event_rates *r, struct event_rate *row, const struct
 {
 	enum event_kind kind = row->kind;
 	bool dropped = coverage_dropped(c, kind);
-	/* In the interval in which it is dropped it may have been. */
+	/* In the interval in which a kind is dropped it may have been watched at first. */
 	bool watched = coverage_watched(c, kind) && !(dropped && row->state == EVENT_RATE_DROPPED);
 
 	row->seen = r->seen[kind];
@@ -162,7 +162,7 @@ static void step_row(struct event_rates *r, struct event_rate *row, const struct
 	if (watched) {
 		scale_row(r, row, c, seconds);
 	} else {
-		/* Off for all of the interval: what was known before stands. */
+		/* It was off in all of the interval: earlier values stay. */
 		row->state = EVENT_RATE_SAMPLED;
 		r->unwatched_s[kind] += seconds;
 	}

@@ -9,7 +9,7 @@
 #include "event/event.h"
 #include "model/stream/event_stream.h"
 
-/* Both kinds have the same fields. */
+/* gc_minor_end and gc_major_end have the same fields. */
 #define AT(field) EVENT_AT(GC_MINOR_END, field)
 _Static_assert(AT(RECLAIMED) == EVENT_AT(GC_MAJOR_END, RECLAIMED), "fields");
 _Static_assert(AT(HEAP) == EVENT_AT(GC_MAJOR_END, HEAP), "fields");
@@ -40,7 +40,7 @@ void gc_stats_restart(struct gc_stats *s)
 	gc_stats_open(s, s->stream, g.by, g.max, longer_than_ns);
 }
 
-/* The Erlang function on top of a stack, whatever of the VM stands above it; 0 = none. */
+/* The innermost Erlang function of a stack, without frames of the VM below it; 0 = none. */
 static uint32_t function_of(const struct names *names, uint32_t stack)
 {
 	for (const struct name_stack *s; (s = names_stack(names, stack)); stack = s->parent) {
@@ -87,7 +87,7 @@ static void add(struct gc_count *c, bool minor, bool dirty, uint64_t ns, const s
 	c->old_heap = event_value(ev, AT(OLD_HEAP));
 	if (c->heap == EVENT_UNKNOWN || c->old_heap == EVENT_UNKNOWN)
 		return;
-	/* What a node says is not trusted to stay below 2^64. */
+	/* Sizes reported by a node may overflow a sum. */
 	if (__builtin_add_overflow(c->heap, c->old_heap, &both))
 		both = UINT64_MAX;
 	c->max_heap = MAX(c->max_heap, both);
@@ -107,7 +107,7 @@ bool gc_stats_take(struct gc_stats *s, enum event_kind kind, const struct event 
 		return false;
 	add(count_of(s, ev), minor, dirty, ns, ev);
 	add(&s->total, minor, dirty, ns, ev);
-	/* A minor one that went over into a major one has no pause of its own. */
+	/* A minor collection that became a major one has no pause of its own. */
 	if (ns)
 		histogram_add(dirty ? &s->dirty : minor ? &s->minor : &s->major, ns, 1);
 	return true;

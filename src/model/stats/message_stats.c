@@ -115,7 +115,7 @@ static void add_node(struct message_stats *m, uint32_t node)
 
 double message_share(const struct message_stats *m, const struct message_end *from)
 {
-	/* What no process of this node sent was seen where it was queued. */
+	/* Messages from outside of this node's processes are seen where they are queued. */
 	if (from->type == MESSAGE_END_SOURCE)
 		return coverage_share(&m->stream->coverage, EVENT_MESSAGE_QUEUED);
 	return message_share_all(m);
@@ -182,7 +182,7 @@ static bool box_equal(const void *ctx, uint32_t id, const void *key)
 	return ((const struct message_stats *)ctx)->boxes.data[id].epid == *(const uint64_t *)key;
 }
 
-/* NULL: not a process that is known, or one too many. */
+/* NULL: the process is not known, or there are too many mailboxes. */
 static struct mailbox *find_box(struct message_stats *m, uint32_t process, uint64_t len)
 {
 	const struct name_process *p = names_process(m->stream->names, process);
@@ -273,7 +273,7 @@ static void take_send(struct message_stats *m, const struct event *ev)
 		    event_value(ev, AT(MESSAGE_SEND, SIZE)));
 }
 
-/* "<0.80.0>": its message_send tells of it, if there is any. */
+/* "<0.80.0>": a process of this node, whose message_send counts if it is watched. */
 static bool is_local_pid(const char *text)
 {
 	return strncmp(text, "<0.", 3) == 0;
@@ -294,12 +294,13 @@ void message_stats_settle(struct message_stats *m)
 
 		add_queued(m, u->from, u->process, u->words);
 	}
-	/* Nothing was sent, and still was queued. */
+	/* Messages were queued without a message_send: that is not watched. */
 	m->queues |= m->undecided.len != 0;
 	m->undecided.len = 0;
 }
 
-/* Both are reported by one probe, message_send first: where it is watched it comes soon. */
+/* Of a message from a process of this node: one probe reports both kinds, message_send first.  So
+ * if message_send is watched it has been seen already, or is seen soon. */
 static void take_local(struct message_stats *m, uint32_t from, uint32_t process, uint64_t words)
 {
 	if (m->sends)
@@ -400,7 +401,7 @@ void message_stats_close(struct message_stats *m)
 	process_groups_close(&m->groups);
 }
 
-/* Mailboxes that nothing is known of but that they were empty make room. */
+/* Drops mailboxes that are gone, or empty and were not used. */
 static void keep_boxes(struct message_stats *m)
 {
 	size_t nr = 0;

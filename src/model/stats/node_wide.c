@@ -98,7 +98,7 @@ static void add(struct node_wide_count *c, uint64_t ns)
 	c->max_ns = MAX(c->max_ns, ns);
 }
 
-/* How long it took. */
+/* Ends the work under way; returns its duration. */
 static uint64_t end(struct node_wide_count *c, uint64_t now_ns)
 {
 	uint64_t ns = now_ns - MIN(now_ns, c->since_ns);
@@ -109,8 +109,8 @@ static uint64_t end(struct node_wide_count *c, uint64_t now_ns)
 
 /* ---- literal areas -------------------------------------------------------------------------- */
 
-/* Called by the collector's own code it ends an area, if one was taken, and begins the next, if
- * there is one.  It calls itself, too, while threads make progress: that is part of the area. */
+/* A call from the collector's own code ends the current area, if there is one, and begins the next.
+ * Calls of the BIF from itself, while it waits for thread progress, are part of the area. */
 static void take_switch(struct node_wide *w, const struct event *ev)
 {
 	const struct name_function *from = names_function(w->stream->names, caller_of(w, ev));
@@ -126,7 +126,8 @@ static void take_switch(struct node_wide *w, const struct event *ev)
 	begin(w, NODE_WIDE_LITERALS, ev);
 }
 
-/* There was no next one: only now the last is released. */
+/* The collector found no next area: the time until now, when the last one is released, belongs to
+ * it. */
 static void end_areas(struct node_wide *w, uint64_t now_ns)
 {
 	struct node_wide_count *c = &w->work[NODE_WIDE_LITERALS];
@@ -140,7 +141,7 @@ static void end_areas(struct node_wide *w, uint64_t now_ns)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* It leaves its literals, if it has any. */
+/* A purged module may leave literals, which the collector then releases. */
 static void module_purged(struct node_wide *w, const struct event *ev)
 {
 	struct strbuf what = STRBUF_INIT;
@@ -155,7 +156,7 @@ static void module_purged(struct node_wide *w, const struct event *ev)
 	strbuf_free(&what);
 }
 
-/* Each step is tried again while somebody else holds what it needs. */
+/* Both calls are repeated while another process holds a lock that they need. */
 static void take_purge(struct node_wide *w, const struct event *ev)
 {
 	struct node_wide_count *c = &w->work[NODE_WIDE_PURGE];
@@ -170,7 +171,7 @@ static void take_purge(struct node_wide *w, const struct event *ev)
 	}
 }
 
-/* prepare: false if there is no old code; abort: false; complete: true */
+/* Results: prepare: false if there is no old code; abort: false; complete: true. */
 static void end_purge(struct node_wide *w, const struct event *ev)
 {
 	struct node_wide_count *c = &w->work[NODE_WIDE_PURGE];
@@ -200,7 +201,7 @@ static void hold(struct node_wide *w, uint64_t epid)
 		vec_push(&w->blockers, one);
 }
 
-/* What it returns tells whether it was the last. */
+/* Not known here whether this was the last blocker: the result of the call tells (take_end()). */
 static void unhold(struct node_wide *w, uint64_t epid)
 {
 	struct node_wide_holder *h = find_holder(w, epid);
@@ -270,8 +271,8 @@ static void take_call(struct node_wide *w, const struct event *ev)
 	strbuf_free(&name);
 }
 
-/* Which function's end it is no record says: each of them is of another process, and what they
- * return tells as well. */
+/* The record of a return does not name the function, but each of these works is done by another
+ * process, and results differ. */
 static void take_end(struct node_wide *w, const struct event *ev)
 {
 	uint64_t epid = epid_of(w, ev->u.call.process);
@@ -290,7 +291,7 @@ void node_wide_take(struct node_wide *w, const struct event *ev)
 {
 	uint64_t lost = w->stream->counters[COUNTER_EVENTS_LOST];
 
-	/* What was under way when calls were not watched, or lost, may have ended unseen. */
+	/* Work under way may have ended unseen if calls were not watched, or events lost. */
 	if (w->tripped != w->stream->calls.tripped || w->lost != lost) {
 		for (int i = 0; i < NR_NODE_WIDE; i++)
 			w->work[i].since_ns = 0;
@@ -327,7 +328,7 @@ double node_wide_share(const struct node_wide *w)
 	return c->tripped && c->share_ppm ? c->share_ppm / 1e6 : 1;
 }
 
-/* Those that block still: once each. */
+/* Keeps those that still block, each counted once. */
 static void keep_blockers(struct node_wide *w)
 {
 	struct node_wide_count *c = &w->work[NODE_WIDE_BLOCK];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Work of a node that all of its processes or schedulers take part in, from calls of the BIFs that
- * do it, and who asked for it.
+ * Work in which all processes or schedulers of a node take part, by calls of the BIFs that do it,
+ * and who asked for it.
  *
  *   literal areas   A module that was purged and a persistent term that was replaced or erased
- *                   leave terms that processes may hold.  The literal area collector takes one area
- *                   after the other: release_area_switch/0 ends one and begins the next, each
- *                   process then looks through its heap (erts_literal_area_collector.erl).
- *   code purge      Each process looks for old code on its stack, between purge_module(M, prepare)
+ *                   leave terms to which processes may refer.  The literal area collector takes one
+ *                   area after the other: release_area_switch/0 ends one and begins the next, for
+ *                   which each process searches its heap (erts_literal_area_collector.erl).
+ *   code purge      Each process searches its stack for old code, between purge_module(M, prepare)
  *                   and purge_module(M, complete) (erts_code_purger.erl).
  *   blocking        system_flag(multi_scheduling, block | block_normal): one scheduler runs.
  *
@@ -29,7 +29,7 @@ enum node_wide_work { NODE_WIDE_LITERALS, NODE_WIDE_PURGE, NODE_WIDE_BLOCK, NR_N
 struct node_wide_bif {
 	const char *module, *function;
 	int arity;
-	bool returns; /* its end is needed, too */
+	bool returns; /* its return is needed, too */
 };
 extern const struct node_wide_bif node_wide_bifs[];
 extern const unsigned int nr_node_wide_bifs;
@@ -44,41 +44,41 @@ struct node_wide_asker {
 };
 
 struct node_wide_holder {
-	uint64_t epid; /* of a process */
-	uint32_t nr;   /* times that it blocked and did not unblock */
+	uint64_t epid; /* of the blocking process */
+	uint32_t nr;   /* blocks minus unblocks */
 };
 
 struct node_wide_count {
-	uint64_t nr, total_ns, max_ns;	    /* that have ended */
+	uint64_t nr, total_ns, max_ns;	    /* finished work */
 	VEC(struct node_wide_asker) askers; /* most first, once node_wide_order() was called */
-	uint64_t others;		    /* of more askers than NODE_WIDE_ASKERS */
-	uint64_t since_ns;		    /* one is under way; 0 = none */
-	uint64_t epid;			    /* of the process that does it */
+	uint64_t others;		    /* work for askers beyond NODE_WIDE_ASKERS */
+	uint64_t since_ns;		    /* begin of the current work; 0 = none */
+	uint64_t epid;			    /* of the process that does the work */
 };
 
 struct node_wide {
 	const struct event_stream *stream;
 	struct node_wide_count work[NR_NODE_WIDE];
-	uint64_t last_ns; /* of the last literal area, as far as it is known */
-	uint64_t tripped; /* times that calls were not watched, so far */
-	uint64_t lost;	  /* events that were lost, so far */
+	uint64_t last_ns; /* time of the last literal area; 0 = not known */
+	uint64_t tripped; /* event_stream_calls.tripped, as last seen */
+	uint64_t lost;	  /* lost events, as last seen */
 	VEC(struct node_wide_holder) blockers;
-	bool completes; /* the purge that is under way was found to be safe */
-	bool unblocks;	/* who blocks asked for the end */
+	bool completes; /* the current purge has reached purge_module(M, complete) */
+	bool unblocks;	/* the last system_flag() was an unblock */
 };
 
 void node_wide_open(struct node_wide *w, const struct event_stream *stream);
 void node_wide_close(struct node_wide *w);
-/* Forgets all but what is under way, for the next interval, which begins then. */
+/* Resets counts for the next interval; work under way begins in it. */
 void node_wide_restart(struct node_wide *w, uint64_t now_ns);
-/* A call of one of the BIFs, or its end; others are none of its business.  Askers of literal areas
- * are those who called what may leave one, whether it did or not. */
+/* A call of one of the BIFs, or its return; other calls are ignored.  Askers of literal areas are
+ * the callers of what may leave one, whether it did or not. */
 void node_wide_take(struct node_wide *w, const struct event *ev);
-/* A process (its pid term) that blocks schedulers has ended, which no call shows: it blocks no
- * more. */
+/* A process (its pid term) has ended: if it blocked schedulers, it no longer does.  No call shows
+ * that. */
 void node_wide_blocker_ended(struct node_wide *w, uint64_t epid, uint64_t now_ns);
 void node_wide_order(struct node_wide *w);
-/* Were all of these calls seen?  Else the part of them that was: 0 < share < 1. */
+/* Share of the calls that was seen: 0 < share <= 1. */
 double node_wide_share(const struct node_wide *w);
 
 #endif

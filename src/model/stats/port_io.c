@@ -12,7 +12,7 @@
 #define AT(kind, field) EVENT_AT(kind, field)
 #define KIND(kind)	(1ull << EVENT_##kind)
 
-/* Port and driver are the first two fields of all events that are taken. */
+/* In all events that are counted port and driver are the first two fields. */
 #define FIELD_OF_PORT	  AT(DRIVER_OUTPUT, PORT)
 #define FIELD_OF_DRIVER	  AT(DRIVER_OUTPUT, DRIVER)
 #define SAME_FIELDS(kind) (AT(kind, PORT) == FIELD_OF_PORT && AT(kind, DRIVER) == FIELD_OF_DRIVER)
@@ -122,7 +122,7 @@ void port_io_restart(struct port_io *p)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* Counters only grow: what comes later in the ring may have been read earlier. */
+/* Counters never fall: a later record may have an earlier reading. */
 static void count_up(uint64_t *last, uint64_t counted)
 {
 	if (counted != EVENT_UNKNOWN && (*last == EVENT_UNKNOWN || *last < counted))
@@ -289,7 +289,7 @@ size_t port_io_by_driver(const struct port_io_row *rows, size_t nr, struct port_
 	for (size_t i = 0; i < nr; i++) {
 		size_t k = 0;
 
-		/* A node has few drivers. */
+		/* Linear, as a node has few drivers. */
 		while (k < sums.len && sums.data[k].driver != rows[i].driver)
 			k++;
 		if (k == sums.len)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * See sched_stats.h.  Only processes that run or are to run are kept: what one does that waits
- * is not asked.
- */
+/* See sched_stats.h.  Only running and runnable processes are kept, not those that wait. */
 #include "model/stats/sched_stats.h"
 
 #include <math.h>
@@ -20,14 +17,14 @@ enum process_state { RUNNABLE = 1, RUNNING };
 
 struct sched_process {
 	uint64_t epid;	     /* the key */
-	uint64_t since_ns;   /* runnable, or in */
-	uint64_t counted_ns; /* running: its time up to then is counted */
+	uint64_t since_ns;   /* since when it is runnable, or on the scheduler */
+	uint64_t counted_ns; /* running: its time is counted up to then */
 	uint32_t process;    /* id of the dictionary */
 	uint8_t state;	     /* enum process_state */
 	uint16_t cpu;	     /* running: its index in cpus + 1; 0 = not known */
-	uint8_t left;	     /* runnable: how it left, + 1; 0 = it did not */
+	uint8_t left;	     /* runnable: enum sched_left + 1; 0 = it was waiting */
 	bool dirty;	     /* running on a dirty scheduler */
-	bool woken;	     /* running, and made runnable meanwhile: it was about to wait */
+	bool woken; /* running, and became runnable meanwhile: matters if it is about to wait */
 };
 
 const char *sched_left_name(enum sched_left left)
@@ -43,7 +40,7 @@ const char *sched_left_name(enum sched_left left)
 
 /* ---- processes that run or are to run -------------------------------------------------------- */
 
-/* What is known of a process since then may have been missed. */
+/* Events of a process since then may have been missed. */
 static bool is_gap(const struct sched_stats *s, uint64_t since_ns)
 {
 	return coverage_gap(&s->stream->coverage, EVENT_PROCESS_SCHEDULED, since_ns);
@@ -51,7 +48,7 @@ static bool is_gap(const struct sched_stats *s, uint64_t since_ns)
 
 struct purge {
 	const struct sched_stats *stats;
-	bool lost; /* events were: also those are forgotten that wait since before the interval */
+	bool lost; /* events were lost: forget also runnable ones of before the interval */
 };
 
 static bool outlives(const void *ctx, const void *item)
@@ -64,7 +61,7 @@ static bool outlives(const void *ctx, const void *item)
 	       !(purge->lost && p->state == RUNNABLE && p->since_ns < s->interval_ns);
 }
 
-/* Forgets those of which what followed fell into a gap. */
+/* Forgets processes whose next event may have been missed. */
 static void purge(struct sched_stats *s, bool lost)
 {
 	uint64_t off_ns = s->stream->coverage.kinds[EVENT_PROCESS_SCHEDULED].last_off_ns;
@@ -76,7 +73,7 @@ static void purge(struct sched_stats *s, bool lost)
 	keytab_keep(&s->processes, outlives, &what);
 }
 
-/* The process in that state now; NULL if there is no room. */
+/* Sets the state of a process; NULL if there is no room. */
 static struct sched_process *set(struct sched_stats *s, uint64_t epid, uint32_t process,
 				 enum process_state state, uint64_t ts_ns)
 {
@@ -111,7 +108,8 @@ static void clock_pass(struct sched_clock *c, uint64_t now, uint64_t ts_ns)
 	c->last_ns = ts_ns;
 }
 
-/* When it changed state: what it was until then is known now, if it was not before. */
+/* Sets the state of a clock at a change.  If it was unknown before, it is known now to have been
+ * the other one. */
 static void clock_set(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
 		      bool on, uint64_t ts_ns)
 {
@@ -129,8 +127,8 @@ static void clock_set(const struct sched_stats *s, struct sched_clock *c, enum e
 	c->state = on ? SCHED_ON : SCHED_OFF;
 }
 
-/* It is on now, for something was seen that is done only then: it was on before, too, if nothing
- * known otherwise since watching began. */
+/* It is on now, as something was seen that happens only then.  If the state was unknown it was on
+ * since watching began, or resumed. */
 static void clock_is_on(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
 			uint64_t ts_ns)
 {
@@ -141,7 +139,7 @@ static void clock_is_on(const struct sched_stats *s, struct sched_clock *c, enum
 	c->state = SCHED_ON;
 }
 
-/* Off from now on; what it was is not known. */
+/* Off from now on; the state before stays unknown. */
 static void clock_begin(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
 			uint64_t ts_ns)
 {
@@ -183,7 +181,7 @@ const char *sched_source_name(enum sched_source source)
 	return names[source];
 }
 
-/* Events tell of (nearly) all of the time that the memory tells of, and none was lost. */
+/* Part of the time known by memory that events must cover, too, with none lost, to be preferred. */
 #define WHOLE_PART 0.98
 
 static bool events_are_whole(const struct sched_stats *s, const struct sched_cpu *cpu)
@@ -212,7 +210,7 @@ void sched_cpu_utilization(const struct sched_stats *s, const struct sched_cpu *
 		out->error = sched_use_error(use);
 	}
 	out->parts = sched_use_parts(use, out->percent);
-	/* Of a recording without samples: events do not tell of ports. */
+	/* A recording without samples: events do not show time of ports. */
 	if (!use->samples)
 		out->parts.process = fmin(sched_clock_percent(&cpu->busy), out->percent);
 }
@@ -307,8 +305,8 @@ static bool is_long(const struct sched_stats *s, uint64_t ns)
 	return s->long_ns && ns >= s->long_ns;
 }
 
-/* Time on a scheduler up to ts_ns, of a process that runs.  reported: if that is a long slice, a
- * long_schedule tells of it, too. */
+/* Counts time on a scheduler of a running process, up to ts_ns.  reported: if that is a long slice,
+ * there is a long_schedule of it, too. */
 static void count_time(struct sched_stats *s, struct sched_process *p, uint64_t ts_ns,
 		       bool reported)
 {
@@ -362,7 +360,8 @@ static void count_wait(struct sched_stats *s, uint32_t process, uint64_t ns, boo
 	histogram_add(dirty ? &s->dirty_run_queue : &s->run_queue, ns, 1);
 }
 
-/* Another process is there than the one that came in last: when that one left was not seen. */
+/* The process on this scheduler is not the one that was scheduled in last: its leaving was
+ * missed. */
 static void is_there(struct sched_stats *s, struct sched_cpu *cpu, uint64_t epid, bool in)
 {
 	uint16_t index = (uint16_t)(cpu - s->cpus.data + 1);
@@ -389,7 +388,7 @@ static void comes_in(struct sched_stats *s, uint64_t epid, const struct event *e
 	} else {
 		s->unknown_waits++;
 	}
-	/* Only now it is known where it went. */
+	/* Where it went is known only now. */
 	if (dirty && (left == SCHED_LEFT_YIELDED + 1 || left == SCHED_LEFT_PREEMPTED + 1) &&
 	    s->left[left - 1]) {
 		s->left[left - 1]--;
@@ -424,7 +423,7 @@ static void goes_out(struct sched_stats *s, uint64_t epid, const struct event *e
 
 	if (p && p->state == RUNNING && !is_gap(s, p->since_ns))
 		count_slice(s, p, ev->ts_ns, reductions);
-	/* Between its check of an empty mailbox and here a message came. */
+	/* A message came after it found its mailbox empty, and before it left. */
 	if (woken && status == EVENT_WORD_WAITING)
 		status = EVENT_WORD_RUNNABLE;
 	left = how_left(word, status, reductions);
@@ -453,7 +452,8 @@ static void is_scheduled(struct sched_stats *s, const struct event *ev, enum eve
 		else
 			clock_set(s, &cpu->busy, EVENT_PROCESS_SCHEDULED, in, ev->ts_ns);
 		cpu->slices += in;
-		/* Only while it is active; see scheduler_wait(), erl_process.c of OTP 25 to 29. */
+		/* A scheduler is active then; see scheduler_wait(), erl_process.c of OTP 25 to
+		 * 29. */
 		if (!dirty)
 			clock_is_on(s, &cpu->active, EVENT_SCHEDULER_ACTIVE, ev->ts_ns);
 	}
@@ -481,7 +481,7 @@ static void is_runnable(struct sched_stats *s, const struct event *ev)
 		set(s, np->epid, ev->u.vm.process, RUNNABLE, ev->ts_ns);
 	else if (p->state == RUNNING)
 		p->woken = true;
-	else if (!p->left) /* what it was in a run queue for before, a signal, is done: no slice */
+	else if (!p->left) /* it was in the queue for a signal, without a slice */
 		p->since_ns = ev->ts_ns;
 }
 
@@ -492,7 +492,7 @@ static bool is_dirty(const struct sched_stats *s, uint32_t thread)
 	return t && (t->type == THREAD_DIRTY_CPU || t->type == THREAD_DIRTY_IO);
 }
 
-/* It began before anything was watched: no process_scheduled tells of its time. */
+/* True for a slice that began before anything was watched: no process_scheduled has its time. */
 static bool is_unseen(struct sched_stats *s, const struct sched_long *l)
 {
 	const struct name_process *np = names_process(s->stream->names, l->process);
@@ -501,7 +501,7 @@ static bool is_unseen(struct sched_stats *s, const struct sched_long *l)
 	return l->cut && !(p && p->state == RUNNING && p->since_ns < l->ts_ns - l->ns / 2);
 }
 
-/* What of it was before the interval is in no answer that is still to be given. */
+/* Counts a long slice; what of it was before the interval belongs to earlier intervals. */
 static void count_long(struct sched_stats *s, const struct sched_long *l)
 {
 	struct sched_count *both[] = {&s->total, &s->total};
@@ -509,7 +509,7 @@ static void count_long(struct sched_stats *s, const struct sched_long *l)
 	bool dirty = is_dirty(s, l->thread), unseen = is_unseen(s, l);
 
 	if (!l->process)
-		return; /* a port's */
+		return; /* of a port */
 	both[0] = count_of(s, l->process);
 	for (int i = 0; i < 2; i++) {
 		both[i]->all_long.nr++;
@@ -524,7 +524,7 @@ static void count_long(struct sched_stats *s, const struct sched_long *l)
 	}
 }
 
-/* Probes see both ends: they tell of no error, but of reductions. */
+/* Only samples report an error, and only probes report reductions: those have seen both ends. */
 static bool is_cut(const struct event *ev)
 {
 	return event_value(ev, EVENT_AT(LONG_SCHEDULE, ERROR)) == EVENT_UNKNOWN &&
@@ -610,7 +610,7 @@ void sched_stats_take(struct sched_stats *s, enum event_kind kind, const struct 
 	}
 }
 
-/* Nothing was seen of it so far: it went on with what it did. */
+/* No event so far: the scheduler stays in its first state. */
 static void clock_of_silent(const struct sched_stats *s, const struct sched_cpu *cpu,
 			    struct sched_clock *c, enum event_kind kind)
 {
@@ -618,7 +618,7 @@ static void clock_of_silent(const struct sched_stats *s, const struct sched_cpu 
 	    !(s->stream->watched >> kind & 1))
 		return;
 	clock_begin(s, c, kind, s->start_ns);
-	c->last = MIN(c->last, s->start_ns); /* until something stops it, it shows the time */
+	c->last = MIN(c->last, s->start_ns); /* first state holds from the beginning on */
 	c->state = cpu->began == SCHED_BEGAN_BUSY ? SCHED_ON : SCHED_OFF;
 }
 

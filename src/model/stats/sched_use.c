@@ -6,7 +6,8 @@
 
 #include "event/event.h"
 
-/* Of the time, what the VM may not have counted: until a request of the node's switched it on. */
+/* Part of the time for which the VM must have counted: it begins some time after the recording
+ * does. */
 #define EXACT_PART 0.99
 
 const char *sched_type_name(enum thread_type type)
@@ -17,13 +18,13 @@ const char *sched_type_name(enum thread_type type)
 					  : "other";
 }
 
-/* Each span by its own time: how often it is sampled is not the same in all of them. */
+/* Each span has its own weight, as the rate of samples differs between spans. */
 static void add_samples(struct sched_use *u, const struct event *ev)
 {
 	double ns = (double)ev->u.scheduler.duration_ns, samples = ev->u.scheduler.samples;
 	double work_ns = ns * ev->u.scheduler.working / samples;
-	/* As if it had been seen once more at work and once more at rest: a few samples that agree
-	 * prove little. */
+	/* Rule of succession (Laplace): one more sample at work and one more not, as a few samples
+	 * that agree prove little. */
 	double spread = (ev->u.scheduler.working + 1.0) / (samples + 2.0);
 
 	u->all_seen_ns += ev->u.scheduler.duration_ns;
@@ -117,7 +118,7 @@ double sched_use_gc(const struct sched_use *u)
 
 double sched_use_gc_error(const struct sched_use *u)
 {
-	/* As if it had been seen once more collecting, and once more not, as above. */
+	/* Rule of succession, as above. */
 	double samples = (double)u->gc_samples, part = ((double)u->gc + 1) / (samples + 2);
 
 	return u->gc_samples ? 200 * sqrt(part * (1 - part) / samples) : NAN;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * How busy one scheduler is, and with what, as its memory shows (REC_SCHEDULER): where the VM
- * counts itself by that, elsewhere by how often it was seen at work.
- */
+/* How busy one scheduler is, and with what, by records of its memory (REC_SCHEDULER): by the
+ * VM's own count where there is one, else by the share of samples at work. */
 #ifndef EBEAM_MODEL_SCHED_USE_H
 #define EBEAM_MODEL_SCHED_USE_H
 
@@ -16,17 +14,17 @@ struct event;
 const char *sched_type_name(enum thread_type type); /* "normal", "dirty_cpu", ... */
 
 struct sched_use {
-	uint64_t counted_ns, counted_work_ns; /* the VM counted */
-	uint64_t seen_ns;		      /* samples only: */
+	uint64_t counted_ns, counted_work_ns; /* time for which the VM counted, and its count */
+	uint64_t seen_ns;		      /* time with samples only: */
 	double seen_work_ns, seen_variance;   /* ns, ns^2 */
-	uint64_t all_seen_ns;		      /* samples, whether the VM counted or not: */
+	uint64_t all_seen_ns; /* time with samples, whether the VM counted or not: */
 	double all_seen_work_ns;
-	double process_ns, port_ns; /* of it */
+	double process_ns, port_ns; /* parts of it */
 	uint64_t samples;
-	uint64_t on_cpu_ns, cpu_wait_ns, thread_ns; /* of thread_ns */
+	uint64_t on_cpu_ns, cpu_wait_ns, thread_ns; /* parts of thread_ns, and that */
 	uint64_t online_ns,
 		offline_ns; /* spans at whose end it was; offline: no process may run on it */
-	/* Samples that show whether it collects garbage: */
+	/* Time with samples that show collections: */
 	uint64_t gc_seen_ns;
 	double gc_ns;
 	uint64_t gc_samples, gc;
@@ -34,30 +32,30 @@ struct sched_use {
 
 void sched_use_add(struct sched_use *u, const struct event *ev);
 
-/* Percent each; NaN = not known. */
+/* Percent; NaN = not known. */
 double sched_use_counted(const struct sched_use *u); /* by the VM's own account */
 double sched_use_seen(const struct sched_use *u);    /* by samples alone */
 double sched_use_work(const struct sched_use *u);    /* the best of both */
 double sched_use_on_cpu(const struct sched_use *u);
 double sched_use_cpu_wait(const struct sched_use *u);
-/* Of the time in which it was to run: what it had to wait for a CPU. */
+/* Part of the time in which its thread was runnable that it waited for a CPU. */
 double sched_use_waited(const struct sched_use *u);
-/* Points that sched_use_work() may be wrong by: two standard deviations of its samples. */
+/* Percentage points: two standard deviations of sched_use_work(), if by samples. */
 double sched_use_error(const struct sched_use *u);
-/* Percent of the time in which it collects garbage; NaN = nobody looked.  And points that it may be
- * wrong by, two standard deviations: less if collections last longer than samples are apart. */
+/* Percent of the time in which it collects garbage; NaN = not sampled.  And the error, two standard
+ * deviations in percentage points: less if collections last longer than the sampling period. */
 double sched_use_gc(const struct sched_use *u);
 double sched_use_gc_error(const struct sched_use *u);
-/* In all of the time: it is no part of what the node may use. */
+/* True if it was offline all of the time, so that the node does not use it. */
 bool sched_use_is_offline(const struct sched_use *u);
-/* The VM counted (nearly) all the time. */
+/* True if the VM counted (nearly) all of the time. */
 bool sched_use_is_exact(const struct sched_use *u);
 
-/* What a scheduler works on; they add up to the whole.  NaN = never seen at work. */
+/* Parts of a scheduler's work, which add up to all of it.  NaN = never sampled at work. */
 struct sched_parts {
 	double process, port, other;
 };
-/* Of `percent`, which is how busy it is. */
+/* Parts of `percent`, which is its utilization. */
 struct sched_parts sched_use_parts(const struct sched_use *u, double percent);
 
 #endif

@@ -26,7 +26,7 @@ static bool is_word(char c)
 	       c == '@' || (unsigned char)c >= 0x80;
 }
 
-/* End of a text in quotes that begins at p; strings and quoted atoms stay as they are. */
+/* End of a quoted text that begins at p; strings and quoted atoms are copied unchanged. */
 static const char *quoted_end(const char *p)
 {
 	char quote = *p++;
@@ -36,7 +36,8 @@ static const char *quoted_end(const char *p)
 	return *p ? p + 1 : p;
 }
 
-/* "#Ref<0.1.2>" and its like, "<0.1.2>": its end, and what stands for it; NULL: something else. */
+/* End of an identifier such as "#Ref<0.1.2>" or "<0.1.2>", and its replacement; NULL: it is
+ * none. */
 static const char *identifier_end(const char *p, const char **shape)
 {
 	static const struct {
@@ -68,7 +69,8 @@ static const char *number_end(const char *p)
 	return p;
 }
 
-/* One number more: lists of numbers (texts that were cut are such) are the same at any length. */
+/* Adds N for a number.  Lists of numbers (as truncated texts are) have the same shape at any
+ * length. */
 static const char *add_number(const char *begin, const char *p, struct strbuf *out)
 {
 	static const char line[] = "{line,";
@@ -106,7 +108,7 @@ void spawn_reason_shape(const char *reason, struct strbuf *out)
 			end = p + 3;
 			out->buf[--out->len] = '\0';
 		} else {
-			/* Digits inside of an atom are no number. */
+			/* Digits within an atom are not a number. */
 			for (end = p + 1; is_word(*p) && is_word(*end); end++)
 				;
 			strbuf_add(out, p, (size_t)(end - p));
@@ -141,7 +143,7 @@ static uint32_t reason_of_shape(struct spawn_stats *s, const char *shape, bool c
 	return (uint32_t)s->reasons.len - 1;
 }
 
-/* Reason of a string; *crash: whether it is one. */
+/* Reason with a string id; *crash: whether it is a crash. */
 static uint32_t reason_of(struct spawn_stats *s, uint32_t string, bool *crash)
 {
 	const char *text = names_string(s->stream->names, string);
@@ -149,7 +151,7 @@ static uint32_t reason_of(struct spawn_stats *s, uint32_t string, bool *crash)
 
 	*crash = text && spawn_reason_is_crash(text);
 	if (!text)
-		string = 0; /* whatever a capture may say */
+		string = 0; /* a capture may have any id */
 	while (s->reason_of.len <= string)
 		vec_push(&s->reason_of, 0);
 	if (!s->reason_of.data[string]) {
@@ -186,7 +188,7 @@ static uint32_t group_of(struct spawn_stats *s, uint32_t process, uint32_t entry
 		       : process_groups_of(&s->groups, process);
 }
 
-/* What a process runs may be known only later: proc_lib tells when it has started. */
+/* What a process runs may be known only later, by proc_lib: moves it to another row. */
 static void regroup(struct spawn_stats *s, struct spawn_living *l, uint32_t process)
 {
 	uint32_t row = l->row;
@@ -235,7 +237,7 @@ static bool is_loop(const struct spawn_loop *l)
 	       (l->in_turn >= SPAWN_LOOP_CRASHES && l->in_turn >= l->crashes / 2);
 }
 
-/* The parent starts a child, which is not in its row yet. */
+/* The parent starts a child, which does not count in its row yet. */
 static void loop_spawns(struct spawn_stats *s, struct spawn_row *parent, uint64_t ts_ns)
 {
 	struct spawn_loop *loop = keytab_find(&s->loops, parent->open_crash);
@@ -282,7 +284,7 @@ static void take_spawn(struct spawn_stats *s, const struct event *ev)
 	row_of(s, child.row)->spawned++;
 	loop_spawns(s, parent_row(s, child.parent), ev->ts_ns);
 	parent_row(s, child.parent)->spawned++;
-	/* Its exit was not seen, and its pid is in use again. */
+	/* Its exit was missed, and its pid is used again. */
 	if (old) {
 		row_of(s, old->row)->living--;
 		parent_row(s, old->parent)->living--;
@@ -334,7 +336,8 @@ static void take_exit(struct spawn_stats *s, const struct event *ev)
 	add_exit(parent_row(s, l->parent), crash, reason);
 	if (crash)
 		loop_crashes(s, l, reason);
-	/* Of those that lived through a time when nothing was seen only the long ones are left. */
+	/* Not if it lived through a time without probes: only long lives would be left of these, a
+	 * bias. */
 	if (ev->ts_ns >= l->birth_ns && !coverage_gap(c, EVENT_PROCESS_EXIT, l->birth_ns) &&
 	    !coverage_gap(c, EVENT_PROCESS_SPAWN, l->birth_ns)) {
 		uint64_t ns = ev->ts_ns - l->birth_ns;
@@ -465,7 +468,8 @@ static void clear_row(struct spawn_row *row)
 	*row = (struct spawn_row){.living = row->living};
 }
 
-/* Rows of groups without anybody who lives are dropped; malloc'ed: where the others are now. */
+/* Drops rows of groups without living processes; returns the new numbers of the others;
+ * malloc'ed. */
 static uint32_t *keep_rows(struct process_groups *g, struct spawn_row *rows, size_t *nr)
 {
 	size_t groups = g->v.len, kept = 0;
@@ -475,7 +479,7 @@ static uint32_t *keep_rows(struct process_groups *g, struct spawn_row *rows, siz
 	for (size_t i = 0; i < *nr; i++)
 		keep[i] = rows[i].living != 0;
 	process_groups_keep(g, keep, map);
-	/* Groups only move down. */
+	/* Numbers only become smaller. */
 	for (size_t i = 0; i < *nr; i++) {
 		if (i && !keep[i])
 			continue;

@@ -18,7 +18,7 @@ static uint64_t epid_of(const struct event_stream *s, uint32_t process)
 	return p ? p->epid : 0;
 }
 
-/* While exceptions are not seen nothing is known; nor of what was under way in between. */
+/* Without exceptions it is not known how calls end; nor, later, those that were under way then. */
 static void take_kinds(struct call_pairs *c, const struct event *ev, uint64_t kinds)
 {
 	if (!kinds)
@@ -51,7 +51,7 @@ void call_follow_hit(struct call_pairs *c, const struct event_stream *s, const s
 {
 	const unsigned int *hit_ns = s->calls.hit_ns;
 
-	/* What an event takes is not known: as much as a hit. */
+	/* The cost of an event's hit is not known: taken as that of a call. */
 	if (ev->type == REC_CALL)
 		call_pairs_hit(c, epid_of(s, ev->u.call.process),
 			       hit_ns[event_stream_call_is_c(s, ev)]);
@@ -100,7 +100,7 @@ bool call_follow_event(struct call_pairs *c, const struct event_stream *s, enum 
 	uint64_t epid = epid_of(s, ev->u.vm.process), height;
 
 	if (kind == EVENT_PROCESS_HIBERNATE) {
-		/* hibernate/0 (OTP 28) keeps the stack, and has no function to go on with. */
+		/* hibernate/0 (OTP 28) keeps the stack; it has no function to continue with. */
 		if (event_value_id(ev, EVENT_AT(PROCESS_HIBERNATE, ENTRY)) != 0)
 			call_pairs_drop(c, epid);
 		return false;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What the records of a stream say of how calls end -> call_pairs: ends and exceptions, stacks that
- * were given up, and when which of that may have been missed.  The same for whoever pairs calls.
- */
+/* Passes the records of a stream that matter for the ends of calls to call_pairs: returns,
+ * exceptions, dropped stacks, and when some of these may have been missed.  Shared by all that
+ * pair calls. */
 #ifndef EBEAM_MODEL_CALL_FOLLOW_H
 #define EBEAM_MODEL_CALL_FOLLOW_H
 
@@ -11,21 +10,22 @@
 #include "model/stream/call_pairs.h"
 #include "model/stream/event_stream.h"
 
-/* Events without which nobody can say for sure which call an end belongs to. */
+/* Events without which it is not certain which call a return ends. */
 #define CALL_FOLLOW_KINDS (1ull << EVENT_PROCESS_EXCEPTION | 1ull << EVENT_PROCESS_HIBERNATE)
 
-/* Are they there? */
+/* Whether these events are watched. */
 bool call_follow_is_sure(const struct event_stream *s);
-/* Every record of what was watched, after the stream took it. */
+/* For each REC_COVERAGE, after the stream took it. */
 void call_follow_coverage(struct call_pairs *c, const struct event_stream *s,
 			  const struct event *ev);
-/* A call, the end of one, or an event of CALL_FOLLOW_KINDS, before anything else is made of it:
- * what the hit itself took. */
+/* For each call, return, or event of CALL_FOLLOW_KINDS, before the other functions: counts the cost
+ * of its hit. */
 void call_follow_hit(struct call_pairs *c, const struct event_stream *s, const struct event *ev);
-/* `call` takes over the rest of what is known of it; takes over call->args. */
+/* Begins a call.  Fills in the rest of `call` from the event; takes ownership of call->args. */
 void call_follow_begin(struct call_pairs *c, const struct event_stream *s, const struct event *ev,
 		       struct call_under_way *call);
-/* The next call that ended with an end, or with an event of CALL_FOLLOW_KINDS. */
+/* The next call that is ended by a return; call_follow_event(): by an event of
+ * CALL_FOLLOW_KINDS. */
 bool call_follow_end(struct call_pairs *c, const struct event_stream *s, const struct event *ev,
 		     struct call_under_way *out);
 bool call_follow_event(struct call_pairs *c, const struct event_stream *s, enum event_kind kind,

@@ -10,35 +10,35 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 
-/* A file can say anything: what is beyond is taken for more than it is. */
+/* Limits against damaged files.  Gaps beyond them are applied to more calls than they concern. */
 #define GAPS_MAX  65536
 #define SITES_MAX 65536
 
 struct process_calls {
 	uint64_t epid;			  /* key */
-	uint64_t hits_ns;		  /* what hits took so far */
-	VEC(struct call_under_way) calls; /* height never falls */
+	uint64_t hits_ns;		  /* cost of hits so far */
+	VEC(struct call_under_way) calls; /* height never decreases */
 };
 
-/* Up to when returns to a site were missed. */
+/* Until when returns to a site may have been missed. */
 struct site_gap {
-	uint64_t key;	    /* of the site, or of it and a thread */
-	uint64_t to_ns;	    /* by that thread; of a site: by some thread */
+	uint64_t key;	    /* the site, or thread_key() */
+	uint64_t to_ns;	    /* by this thread; for a site: by at least one thread */
 	uint64_t all_to_ns; /* by all threads */
 };
 
 struct call_pairs {
 	struct keytab processes;
 	struct keytab sites;	   /* struct site_gap */
-	VEC(struct call_gap) gaps; /* that have not begun yet */
-	uint64_t next_gap_ns;	   /* when the first of those does; UINT64_MAX = none */
-	uint64_t all_to_ns;	   /* as of a site, of all */
-	uint64_t c_to_ns;	   /* of C functions alone */
-	bool c_missed;		   /* their ends, now */
-	uint64_t blind;		   /* for so many reasons (bit set) */
+	VEC(struct call_gap) gaps; /* that are later than all records so far */
+	uint64_t next_gap_ns;	   /* begin of the earliest of those; UINT64_MAX = none */
+	uint64_t all_to_ns;	   /* as in site_gap, for all sites */
+	uint64_t c_to_ns;	   /* the same for C functions */
+	bool c_missed;		   /* returns of C functions are not watched now */
+	uint64_t blind;		   /* reasons (bit set) for which no end of a call is known */
 	bool only_last;
-	bool missed; /* exceptions, for a time, or records: from then on as only_last */
-	bool stale;  /* some of those under way may be in a gap */
+	bool missed; /* exceptions or records were missed: from then on as only_last */
+	bool stale;  /* some calls under way may be in a gap */
 	size_t text; /* bytes of arguments */
 	uint64_t under_way, unseen, refused, textless;
 };
@@ -77,13 +77,14 @@ static struct process_calls *find(struct call_pairs *c, uint64_t epid)
 
 /* ---- gaps ------------------------------------------------------------------------------------ */
 
-/* Two that have one key miss what either does. */
+/* Keys of two threads may collide: then both count as having missed what one of them did. */
 static uint64_t thread_key(uint64_t site, uint32_t os_tid)
 {
 	return (site ^ (uint64_t)os_tid << 40) * 0x9e3779b97f4a7c15u | 1ull << 63;
 }
 
-/* By the thread that a call was made on, if its process did not leave that; else by any. */
+/* Until when a return of this call may have been missed: by the thread of the call, if the process
+ * stayed in one slice; else by any thread. */
 static uint64_t missed_to(struct call_pairs *c, const struct call_under_way *call, bool same_slice)
 {
 	const struct site_gap *g = call->site ? keytab_find(&c->sites, call->site) : NULL;
@@ -110,7 +111,7 @@ static void take_gap(struct call_pairs *c, const struct call_gap *gap)
 	bool by_thread = false;
 
 	c->stale = c->under_way > 0;
-	/* That of the thread first: items move as others are added. */
+	/* The thread's gap first: adding an item moves others. */
 	if (gap->site && gap->os_tid) {
 		g = gap_of(c, thread_key(gap->site, gap->os_tid));
 		by_thread = g != NULL;
@@ -127,7 +128,7 @@ static void take_gap(struct call_pairs *c, const struct call_gap *gap)
 		g->all_to_ns = MAX(g->all_to_ns, gap->to_ns);
 }
 
-/* Something happened then: what began before that is known of. */
+/* A record has this time: applies all gaps that begin before it. */
 static void go_to(struct call_pairs *c, uint64_t ts_ns)
 {
 	size_t nr = 0;
@@ -161,7 +162,7 @@ void call_pairs_gap(struct call_pairs *c, const struct call_gap *gap)
 
 void call_pairs_watch_c(struct call_pairs *c, bool watched, uint64_t ts_ns)
 {
-	/* Some are still reported a moment after the last of which the end surely was. */
+	/* A few ends still arrive after watching has ended, so the gap reaches up to now. */
 	bool missed = !watched || c->c_missed;
 
 	c->c_missed = !watched;
@@ -181,7 +182,7 @@ void call_pairs_blind(struct call_pairs *c, uint64_t reasons, bool blind, uint64
 	c->blind = now;
 }
 
-/* Its end may have been missed. */
+/* The call's end may have been missed. */
 static bool is_lost(struct call_pairs *c, const struct call_under_way *call, bool same_slice)
 {
 	return c->blind || call->ts_ns <= c->all_to_ns ||
@@ -193,8 +194,8 @@ static bool is_lost(struct call_pairs *c, const struct call_under_way *call, boo
 static void pop(struct call_pairs *c, struct process_calls *p, struct call_under_way *out)
 {
 	*out = p->calls.data[--p->calls.len];
-	/* Of the hit at its begin a part comes after the clock was read, of that at its end the
-	 * other part before: together one. */
+	/* The cost of a hit is partly before its clock is read, and partly after: of the two hits
+	 * at begin and end together the cost of one is within the call. */
 	out->tracing_ns = p->hits_ns - out->tracing_ns;
 	c->text -= out->args ? strlen(out->args) + 1 : 0;
 	c->under_way--;
@@ -214,8 +215,8 @@ static void drop_one(struct call_pairs *c, struct process_calls *p)
 	c->unseen++;
 }
 
-/* Calls above a height have ended, and nobody saw how; nor of a C function, if its process runs
- * something else (which C functions do not call, but for one another). */
+/* Drops calls above a height, which have ended unseen.  `c_code`: also calls of C functions, if the
+ * process runs other code now (C functions only call each other). */
 static void drop_above(struct call_pairs *c, struct process_calls *p, uint64_t height, bool c_code)
 {
 	const struct call_under_way *top;
@@ -254,7 +255,7 @@ void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_und
 	vec_push(&p->calls, *call);
 	added = innermost(p);
 	added->tracing_ns = p->hits_ns;
-	/* Those that are under way for long have theirs already. */
+	/* The newest call goes without: those that take long have their texts already. */
 	if (c->text + text > CALL_PAIRS_TEXT) {
 		free(added->args);
 		added->args = NULL;
@@ -313,7 +314,7 @@ bool call_pairs_unwind(struct call_pairs *c, uint64_t epid, uint64_t height, uin
 	if (!p)
 		return false;
 	while ((top = innermost(p)) && top->height > height) {
-		/* Nothing says where it was meanwhile. */
+		/* It is not known on which threads the process was in between. */
 		if (top->ts_ns <= ts_ns && !is_lost(c, top, false)) {
 			pop(c, p, out);
 			return true;
@@ -370,7 +371,7 @@ static void forget_lost(struct call_pairs *c, struct process_calls *p)
 	p->calls.len = nr;
 }
 
-/* May see one twice. */
+/* May be called twice for one item. */
 static bool has_calls(const void *ctx, const void *item)
 {
 	struct process_calls *p = (struct process_calls *)(uintptr_t)item;

@@ -8,13 +8,13 @@
 #include "base/compiler.h"
 #include "base/random.h"
 
-/* Of a kind that was dropped before anything was seen of it. */
+/* Share of a kind that was dropped before anything was seen. */
 #define LEAST_SHARE 1e-6
-/* A slice that lasts longer is several pieces. */
+/* Slices that last longer are divided into pieces. */
 #define PIECE_NS 50000000u
-/* Of a share below that the steps tell more. */
+/* Shares below this are derived from steps. */
 #define FINE_PPM 1000u
-/* Where events come evenly, long pieces have at least this part of the rate of all. */
+/* If events come evenly, long pieces have at least this part of the overall rate. */
 #define ALIKE 0.9
 
 void coverage_init(struct coverage *c)
@@ -28,7 +28,7 @@ void coverage_init(struct coverage *c)
 
 /* ---- how much slices differ ------------------------------------------------------------------ */
 
-/* Up to the last record of any kind: what is off misses all that is done. */
+/* Steps missed up to the last record of any kind: a kind that is off misses all steps. */
 static uint64_t missed_now(const struct coverage *c, enum event_kind kind)
 {
 	bool on = c->kinds[kind].state == COVERAGE_ON;
@@ -52,7 +52,7 @@ static void open_piece(struct coverage *c, enum event_kind kind, uint64_t ts_ns)
 	s->since_ns = ts_ns;
 }
 
-/* Up to now. */
+/* Adds the gap up to now. */
 static void add_gap(struct coverage_spread *s, uint64_t missed)
 {
 	double gap = missed > s->missed ? (double)(missed - s->missed) : 0;
@@ -62,14 +62,14 @@ static void add_gap(struct coverage_spread *s, uint64_t missed)
 	s->missed = missed;
 }
 
-/* Slices that follow one another at once, and then none for long, tell as little as one does: as
- * many as that gaps of equal length would be. */
+/* Effective number of slices: slices that follow each other closely, and then none for long, have
+ * little more information than one.  As many as there would be with gaps of equal length. */
 static double independent(const struct coverage_spread *s)
 {
 	return s->gaps > 0 ? MIN(s->gap * s->gap / s->gaps, s->nr) : s->nr;
 }
 
-/* With the piece that is open. */
+/* Sums that include the open piece. */
 static struct coverage_spread spread_now(const struct coverage *c, enum event_kind kind)
 {
 	struct coverage_spread s = c->kinds[kind].spread;
@@ -114,7 +114,7 @@ double coverage_error(const struct coverage *c, enum event_kind kind)
 	nr = independent(&s);
 	if (s.nr < 2 || s.n <= 0 || s.w <= 0)
 		return 0;
-	/* The error of a ratio of sums; never less than that of what comes by chance. */
+	/* Standard error of a ratio of sums; at least that of a Poisson distribution. */
 	rate = s.n / s.w;
 	square = (s.nn - 2 * rate * s.nw + rate * rate * s.ww) * s.nr / (s.nr - 1);
 	square *= s.nr / nr;
@@ -134,7 +134,7 @@ bool coverage_is_cut(const struct coverage *c, enum event_kind kind)
 void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state state,
 		   uint32_t share_ppm, uint64_t ts_ns)
 {
-	/* Told again that it is on, nothing was missed. */
+	/* A repeated record of "on" is no gap. */
 	bool was_on = c->kinds[kind].known && c->kinds[kind].state == COVERAGE_ON;
 
 	if (c->kinds[kind].state == COVERAGE_ON)
@@ -144,7 +144,7 @@ void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state
 	c->kinds[kind].known = true;
 	c->kinds[kind].state = state;
 	c->kinds[kind].share_ppm = share_ppm;
-	/* Up to the moment when it is on again nothing is seen. */
+	/* Nothing is seen until the kind is on again. */
 	if (state != COVERAGE_ON || (c->kinds[kind].last_off_ns && !was_on))
 		c->kinds[kind].last_off_ns = ts_ns;
 	if (state == COVERAGE_ON) {
@@ -181,7 +181,7 @@ void coverage_mark(struct coverage *c)
 	for (size_t i = 0; i < ARRAY_SIZE(c->kinds); i++) {
 		enum event_kind kind = (enum event_kind)i;
 
-		/* The piece that is open belongs to where it ends. */
+		/* The open piece belongs to the interval in which it ends. */
 		c->kinds[i].spread = (struct coverage_spread){
 			.seen = c->kinds[i].spread.seen,
 			.steps = c->kinds[i].spread.steps,
@@ -193,7 +193,7 @@ void coverage_mark(struct coverage *c)
 	}
 }
 
-/* By the work of the node; of one that hardly did any, by time. */
+/* By the node's work; if it did hardly any, by time. */
 static double share_since_mark(const struct coverage *c, enum event_kind kind)
 {
 	uint64_t work = c->work - c->mark_work, ns = c->reported_ns - c->mark_ns, missed, watched;
@@ -211,8 +211,7 @@ static double share_since_mark(const struct coverage *c, enum event_kind kind)
 	return (double)MIN(watched, ns) / (double)ns;
 }
 
-/* The share that is reported is in millionths: of less than a thousandth that would be too
- * coarse. */
+/* share_ppm is too coarse for shares below a thousandth. */
 double coverage_share_total(const struct coverage *c, enum event_kind kind)
 {
 	uint64_t watched = watched_steps(c, kind);
@@ -224,8 +223,7 @@ double coverage_share_total(const struct coverage *c, enum event_kind kind)
 
 double coverage_share(const struct coverage *c, enum event_kind kind)
 {
-	/* What was not on since may have been reported for something at the edge of its last
-	 * window. */
+	/* A kind that was off since may still have events, from the edge of its last window. */
 	if (!c->marked || !coverage_watched(c, kind))
 		return coverage_share_total(c, kind);
 	return share_since_mark(c, kind);

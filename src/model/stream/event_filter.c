@@ -9,7 +9,7 @@
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* The atom that begins at p, without its quotes; where it ends, NULL if it is none. */
+/* Parses the atom at p, without its quotes; returns its end, NULL if there is none. */
 static const char *parse_atom(const char *p, const char *ends, char *out, size_t size)
 {
 	bool quoted = *p == '\'';
@@ -107,7 +107,7 @@ static bool is_about(const struct event_filter *f, const struct event_stream *s,
 	       (f->call.arity < 0 || calls(f, s, process));
 }
 
-/* Sender of a message that is queued or received: text of its pid. */
+/* Whether a string, the pid of a message's sender, is the process of f->from. */
 static bool is_sender(const struct event_filter *f, const struct event_stream *s, uint32_t string)
 {
 	const char *text = names_string(s->names, string);
@@ -119,7 +119,8 @@ static bool is_sender(const struct event_filter *f, const struct event_stream *s
 		event_stream_is_process(s, f->process_of.data[string], f->from));
 }
 
-/* Who sends is reported by message_send, just before what it sends is queued. */
+/* The sender has a message_send, just before its message is queued: notes the process for its
+ * pid. */
 static void know_sender(struct event_filter *f, const struct event_stream *s, uint32_t process)
 {
 	const struct name_process *p = names_process(s->names, process);
@@ -163,7 +164,7 @@ bool event_filter_is_about(const struct event_filter *f, const struct event_stre
 	return (!f->process && f->call.arity < 0) || is_about(f, s, process);
 }
 
-/* Nobody knows yet how long it will take. */
+/* The duration is not known at these events. */
 #define BEGINNINGS                                                                                 \
 	(1ull << EVENT_GC_MINOR_START | 1ull << EVENT_GC_MAJOR_START | 1ull << EVENT_NIF_ENTRY)
 
@@ -192,7 +193,7 @@ bool event_filter_takes(struct event_filter *f, const struct event_stream *s, en
 
 	if (f->longer_than_ns && !lasted(kind, ev, f->longer_than_ns))
 		return false;
-	/* A spawn is about both, and so is an exit signal. */
+	/* A spawn is about parent and child, an exit signal about both processes. */
 	if (!about && kind == EVENT_PROCESS_SPAWN)
 		about = is_about(f, s, event_value_id(ev, EVENT_AT(PROCESS_SPAWN, PARENT)));
 	else if (!about && kind == EVENT_PROCESS_EXIT_SIGNAL)

@@ -68,7 +68,7 @@ static void keep_text(char *out, size_t size, const struct event *ev)
 	out[len] = '\0';
 }
 
-/* "n1+ n2- c1- i1-"; what does not look like that ends it. */
+/* "n1+ n2- c1- i1-"; ends at what is not of this form. */
 static void take_schedulers(struct event_stream *s, const char *text, size_t len)
 {
 	s->at_start.len = 0;
@@ -91,7 +91,7 @@ static void take_schedulers(struct event_stream *s, const char *text, size_t len
 	}
 }
 
-/* Names of kinds, each with a space behind it; what we do not know is left out. */
+/* Names of kinds, each followed by a space; unknown ones are ignored. */
 static uint64_t kinds_of(const char *text, size_t len)
 {
 	uint64_t kinds = 0;
@@ -200,7 +200,7 @@ static void take_counter(struct event_stream *s, const struct event *ev)
 	}
 }
 
-/* As enrich_add_call_coverage() says it. */
+/* A record of enrich_add_call_coverage(). */
 static int take_call_coverage(struct event_stream_calls *c, const struct event *ev)
 {
 	bool off = ev->u.coverage.state != COVERAGE_ON;
@@ -215,7 +215,7 @@ bool event_stream_call_is_c(const struct event_stream *s, const struct event *ev
 {
 	const struct name_function *f = names_function(s->names, ev->u.call.function);
 
-	/* What C functions return has no site that it returns to. */
+	/* The return of a C function has no return site. */
 	return f ? f->kind != FRAME_ERLANG : !ev->u.call.site;
 }
 
@@ -282,7 +282,7 @@ uint32_t event_value_id(const struct event *ev, unsigned int field)
 	return field < ev->u.vm.nr_values ? (uint32_t)ev->u.vm.values[field] : 0;
 }
 
-/* As it is, or as Elixir writes it: My.Name of Elixir.My.Name. */
+/* The name itself, or as in Elixir: My.Name for Elixir.My.Name. */
 static bool is_name(const char *registered, const char *text)
 {
 	return strcmp(registered, text) == 0 || strcmp(elixir_bare(registered), text) == 0;

@@ -8,10 +8,10 @@
 #define NO_FIELD UINT8_MAX
 #define WORD	 8u
 
-/* Fields that are added up. */
+/* Fields that are summed. */
 static const struct {
 	enum event_kind kind;
-	uint8_t size, unit; /* bytes of one */
+	uint8_t size, unit; /* unit: bytes */
 	uint8_t duration;
 } fields[] = {
 	{EVENT_MESSAGE_SEND, EVENT_AT(MESSAGE_SEND, SIZE), WORD, NO_FIELD},
@@ -35,7 +35,7 @@ static const struct {
 	{EVENT_DIST_OUTPUTV, EVENT_AT(DIST_OUTPUTV, SIZE), 1, NO_FIELD},
 };
 
-/* Place of a kind in fields[]; ARRAY_SIZE(fields) = it has none that is added up. */
+/* Index of a kind in fields[]; ARRAY_SIZE(fields) = it has no such field. */
 static size_t fields_of(enum event_kind kind)
 {
 	size_t i = 0;

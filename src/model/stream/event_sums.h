@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What of events can be added up: how large something was, and how long it lasted. */
+/* Fields of events that can be summed: sizes and durations. */
 #ifndef EBEAM_MODEL_EVENT_SUMS_H
 #define EBEAM_MODEL_EVENT_SUMS_H
 
@@ -9,16 +9,16 @@
 #include "event/catalogue.h"
 #include "event/event.h"
 
-/* Kinds that say how large something was, in units of so many bytes (0: this one does not);
- * EVENT_UNKNOWN: this one, or this event, does not. */
+/* Whether events of a kind have a size, the bytes of its unit (0 = no size), and the size of an
+ * event; EVENT_UNKNOWN: none. */
 bool event_has_size(enum event_kind kind);
 unsigned int event_size_unit(enum event_kind kind);
 uint64_t event_size(enum event_kind kind, const struct event *ev);
 
-/* Kinds that say how long something took; EVENT_UNKNOWN: this one does not. */
+/* The same for durations. */
 bool event_has_duration(enum event_kind kind);
 uint64_t event_duration(enum event_kind kind, const struct event *ev);
-/* So much longer or shorter it may have been; EVENT_UNKNOWN: nobody says that. */
+/* Half width of the interval in which the duration is; EVENT_UNKNOWN: not known. */
 uint64_t event_duration_error(enum event_kind kind, const struct event *ev);
 
 #endif

@@ -11,11 +11,11 @@
 #include "event/event.h"
 #include "names/names.h"
 
-/* A number in JSON; else a text. */
+/* Whether values are numbers in JSON; else text. */
 bool event_value_is_number(enum event_field_type type);
-/* Has the event the i-th value, and is it known? */
+/* Whether the event has the i-th value and it is known. */
 bool event_value_is_known(const struct event *ev, unsigned int i, enum event_field_type type);
-/* Adds the text of a known value; false if it refers to what nobody defined. */
+/* Appends the text of a known value; false if it refers to an undefined id. */
 bool event_value_add(struct strbuf *out, const struct names *names, enum event_field_type type,
 		     uint64_t value);
 

@@ -17,7 +17,7 @@ struct pair {
 
 struct message {
 	struct flow_point at;
-	uint32_t next; /* of its pair, or of the free ones */
+	uint32_t next; /* next of its pair, or in the free list */
 };
 
 struct flows {
@@ -43,7 +43,7 @@ void flows_close(struct flows *f)
 	free(f);
 }
 
-/* NULL if it is not there; with `add` only if there is no room. */
+/* NULL if there is no such pair; with `add` only if there is no room. */
 static struct pair *pair_of(struct flows *f, uint32_t from, uint32_t to, bool add)
 {
 	uint64_t key = (uint64_t)from << 32 | to;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Messages under way: a sending is matched with the next receiving of the same two processes, in
- * order.  Bounded: beyond FLOWS_MAX messages or pairs of processes, sendings have no flow.
- */
+/* Messages under way: each send is matched with the next receive of the same two processes, in
+ * order.  Bounded: beyond FLOWS_MAX messages or pairs of processes, sends have no flow. */
 #ifndef EBEAM_MODEL_FLOWS_H
 #define EBEAM_MODEL_FLOWS_H
 
@@ -19,11 +17,11 @@ struct flow_point {
 
 struct flows *flows_open(void);
 void flows_close(struct flows *f);
-/* from, to: anything that tells processes apart; 0 = unknown. */
+/* from, to: any ids of the two processes; 0 = unknown. */
 void flows_begin(struct flows *f, uint32_t from, uint32_t to, const struct flow_point *at);
-/* Where the oldest message between the two was sent, and an id of its own; 0 = there is none. */
+/* Where the oldest message between the two was sent; returns a unique id, 0 = there is none. */
 uint64_t flows_end(struct flows *f, uint32_t from, uint32_t to, struct flow_point *at);
-/* Sendings that were not received, or for which there was no room. */
+/* Sends without receive, or for which there was no room. */
 uint64_t flows_unmatched(const struct flows *f);
 
 #endif

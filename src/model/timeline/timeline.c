@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See timeline.h.  Slices of processes and ports are written as begin and end in the order of time,
- * so that nothing of the past is kept but what is open on each thread; a collection is written
- * whole when it ends, as only then its beginning is known.  A flow binds to a slice: sending and
- * receiving are slices of one nanosecond for that; both ends of a flow are written when its message
- * is received, so that none has an end only.
+ * See timeline.h.  Slices of processes and ports are emitted as begin and end in order of time, so
+ * that only open ones are kept.  A collection is emitted as a whole at its end, as only then its
+ * begin is known.  A flow binds to a slice, so sends and receives are slices of one nanosecond;
+ * both ends of a flow are emitted when its message is received, so that none is without begin.
  */
 #include "model/timeline/timeline.h"
 
@@ -18,9 +17,9 @@
 #include "model/timeline/flows.h"
 #include "model/timeline/timeline_marks.h"
 
-#define MAX_THREADS  4096 /* with slices */
-#define NR_MAILBOXES 32	  /* with a counter */
-#define MAILBOX_LEN  16	  /* a mailbox of so many gets one */
+#define MAX_THREADS  4096 /* that have slices */
+#define NR_MAILBOXES 32	  /* that have a counter */
+#define MAILBOX_LEN  16	  /* length from which on a mailbox has a counter */
 #define MAILBOX_NS   1000000u
 
 enum slice { SLICE_NONE, SLICE_PROCESS, SLICE_PORT };
@@ -28,10 +27,10 @@ enum slice { SLICE_NONE, SLICE_PROCESS, SLICE_PORT };
 struct track {
 	bool named;
 	enum slice open;
-	char *name;	     /* of the slice that is open */
-	uint64_t whose;	     /* of the slice that is open: see whose_slice() */
-	uint64_t changed_ns; /* when one began or ended last */
-	/* Of a collection that has not ended yet; NR_EVENT_KINDS = there is none. */
+	char *name;	     /* of the open slice */
+	uint64_t whose;	     /* of the open slice: see whose_slice() */
+	uint64_t changed_ns; /* when a slice last began or ended */
+	/* Begin of the collection that is under way; NR_EVENT_KINDS = none. */
 	enum event_kind start_kind;
 	struct event start;
 };
@@ -48,7 +47,7 @@ struct timeline {
 	struct mailbox mailboxes[NR_MAILBOXES];
 	unsigned int nr_mailboxes;
 	uint64_t last_ns;
-	struct strbuf name; /* of a mark */
+	struct strbuf name; /* of the next mark */
 };
 
 struct timeline *timeline_open(const struct event_stream *s, timeline_fn *give, void *arg)
@@ -84,7 +83,7 @@ static const char *process_name(struct timeline *t, uint32_t process)
 
 /* ---- tracks ---------------------------------------------------------------------------------- */
 
-/* Schedulers first, in their order. */
+/* Schedulers first, by number. */
 static void name_track(struct timeline *t, uint32_t thread)
 {
 	static const char *const types[] = {[THREAD_NORMAL] = "scheduler",
@@ -146,7 +145,7 @@ static void instant(struct timeline *t, enum event_kind kind, const struct event
 	marks_give_event(&t->marks, &m, kind, ev);
 }
 
-/* Tells the slices of a sort apart: the process, the port. */
+/* Identity of a slice within its sort: the process or port. */
 static uint64_t whose_slice(const struct timeline *t, enum slice sort, const struct event *ev)
 {
 	const struct name_process *n = names_process(t->stream->names, ev->u.vm.process);
@@ -156,8 +155,8 @@ static uint64_t whose_slice(const struct timeline *t, enum slice sort, const str
 	return n ? n->epid : 0;
 }
 
-/* The event that ends it may be that of another one, as its own was lost: then it says nothing of
- * it.  NULL: no event. */
+/* Ends the open slice.  `ev` may be of another slice, if the end of this one was lost: then its
+ * fields are not used.  NULL: no event. */
 static void end_slice(struct timeline *t, struct track *track, uint32_t thread, uint64_t ts_ns,
 		      enum event_kind kind, const struct event *ev)
 {
@@ -189,7 +188,7 @@ static void begin_slice(struct timeline *t, struct track *track, enum slice sort
 	track->changed_ns = ev->ts_ns;
 }
 
-/* A collection that began and of whose end nothing was seen: the process was killed in it. */
+/* Emits a collection without end: the process was killed in it. */
 static void flush_start(struct timeline *t, struct track *track)
 {
 	if (track->start_kind != NR_EVENT_KINDS)
@@ -211,7 +210,7 @@ static void scheduled(struct timeline *t, struct track *track, enum event_kind k
 	bool in = is_word(t, ev, EVENT_AT(PROCESS_SCHEDULED, TYPE), "in");
 
 	flush_start(t, track);
-	/* What a lost event has left open ends here at the latest. */
+	/* Ends a slice whose end was lost. */
 	if (in || track->open == SLICE_PROCESS)
 		end_slice(t, track, ev->u.vm.thread, ev->ts_ns, kind, in ? NULL : ev);
 	if (in)
@@ -255,7 +254,7 @@ static void whole_collection(struct timeline *t, enum event_kind kind, const str
 	marks_give(&t->marks, &m);
 }
 
-/* Fields of minor and major ones are the same, in the same order. */
+/* Minor and major collections have the same fields, in the same order. */
 static void collection(struct timeline *t, struct track *track, enum event_kind kind,
 		       const struct event *ev)
 {
@@ -274,7 +273,7 @@ static void collection(struct timeline *t, struct track *track, enum event_kind 
 	}
 	if (!matches)
 		flush_start(t, track);
-	/* It went over into a major one, whose time has its own. */
+	/* It became a major one, which has the time of both. */
 	if (kind == EVENT_GC_MINOR_END && ns == EVENT_UNKNOWN)
 		ns = 0;
 	if (ns > ev->ts_ns && !matches) {
@@ -282,13 +281,13 @@ static void collection(struct timeline *t, struct track *track, enum event_kind 
 		return;
 	}
 	start_ns = ns > ev->ts_ns ? track->start.ts_ns : ev->ts_ns - ns;
-	/* A slice in which it began may have been cut. */
+	/* A slice must not begin before another one that has ended since. */
 	start_ns = MIN(MAX(start_ns, track->changed_ns), ev->ts_ns);
 	whole_collection(t, kind, ev, start_ns, matches ? &track->start : NULL);
 	track->start_kind = NR_EVENT_KINDS;
 }
 
-/* What is not watched from now on does not end by what is seen later. */
+/* A kind that is not watched any more does not end its open slices. */
 static void cover(struct timeline *t, const struct event *ev)
 {
 	const char *name = names_string(t->stream->names, ev->u.coverage.kind);
@@ -312,7 +311,7 @@ static void cover(struct timeline *t, const struct event *ev)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* A slice of one nanosecond, for a flow to bind to. */
+/* A slice of one nanosecond, to which a flow binds. */
 static void tiny_slice(struct timeline *t, enum event_kind kind, const struct event *ev,
 		       const char *what)
 {
@@ -365,7 +364,7 @@ static void received(struct timeline *t, enum event_kind kind, const struct even
 	flow_end(t, TIMELINE_FLOW_END, id, tid, ev->ts_ns);
 }
 
-/* The length of a mailbox, if it is one of those that have grown. */
+/* Emits the length of a mailbox, if it is one of those with a counter. */
 static void count_mailbox(struct timeline *t, const struct event *ev, uint64_t len)
 {
 	const struct name_process *n = names_process(t->stream->names, ev->u.vm.process);
@@ -418,7 +417,7 @@ void timeline_event(struct timeline *t, enum event_kind kind, const struct event
 	case EVENT_MESSAGE_SEND:
 		sent(t, kind, ev);
 		break;
-	case EVENT_MESSAGE_QUEUED: /* the sending says the rest */
+	case EVENT_MESSAGE_QUEUED: /* the send has the same fields */
 		count_mailbox(t, ev, event_value(ev, EVENT_AT(MESSAGE_QUEUED, QUEUE_LEN)));
 		break;
 	case EVENT_MESSAGE_RECEIVE:
@@ -441,7 +440,7 @@ static void sample(struct timeline *t, const struct event *ev)
 	struct timeline_mark m;
 	size_t at;
 
-	/* The time that nobody was sampled has no place in time. */
+	/* Idle time, which is the time without samples, has no time stamps. */
 	if (ev->u.sample.kind == SAMPLE_WAIT && f && f->kind == FRAME_STATE)
 		return;
 	if (!track_of(t, ev->u.sample.thread))

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Marks of a time line, made from events: facts are added, then the mark is given away with them.
- * Private to model/timeline/timeline.c.
- */
+/* Builds marks of a timeline from events: facts are added, then the mark is emitted with them.
+ * Private to model/timeline/timeline.c. */
 #ifndef EBEAM_MODEL_TIMELINE_MARKS_H
 #define EBEAM_MODEL_TIMELINE_MARKS_H
 
@@ -10,13 +8,14 @@
 #include "model/stream/event_stream.h"
 #include "model/timeline/timeline.h"
 
-#define MARKS_FACTS (EVENT_MAX_FIELDS + 5) /* two of the process, three of a collection */
+#define MARKS_FACTS (EVENT_MAX_FIELDS + 5) /* two more for the process, three for a collection */
 
 struct marks {
 	const struct event_stream *stream;
 	timeline_fn *give;
 	void *arg;
-	/* Of the mark that is made: a text fact's number is where it begins in texts. */
+	/* Of the next mark; for a text fact, `number` is its offset in texts until the mark is
+	 * emitted. */
 	struct timeline_fact facts[MARKS_FACTS];
 	unsigned int nr_facts;
 	struct strbuf texts;
@@ -29,24 +28,24 @@ void marks_close(struct marks *m);
 uint32_t marks_tid(const struct marks *m, uint32_t thread);
 struct timeline_mark marks_at(const struct marks *m, enum timeline_type type, uint32_t os_tid,
 			      uint64_t ts_ns);
-/* When and where the event was. */
+/* A mark with time and thread of the event. */
 struct timeline_mark marks_of(const struct marks *m, enum timeline_type type,
 			      const struct event *ev);
 
-/* Not if the value is EVENT_UNKNOWN. */
+/* Unless the value is EVENT_UNKNOWN. */
 void marks_add_number(struct marks *m, const char *name, uint64_t value);
-/* What stands in m->texts from `at` on. */
+/* The text in m->texts from offset `at` on. */
 void marks_add_text(struct marks *m, const char *name, size_t at);
 void marks_add_process(struct marks *m, uint32_t process);
-/* The process, the fields of the event, its stack. */
+/* Adds the process, the fields of the event, and its stack. */
 void marks_add_event(struct marks *m, struct timeline_mark *mark, enum event_kind kind,
 		     const struct event *ev);
-/* With the facts that were added since the last one. */
+/* Emits the mark with the facts that were added since the last one. */
 void marks_give(struct marks *m, struct timeline_mark *mark);
 void marks_give_event(struct marks *m, struct timeline_mark *mark, enum event_kind kind,
 		      const struct event *ev);
 
-/* The name of its own, else what it was started to run and its pid. */
+/* Its name, else its initial call and pid. */
 void marks_add_process_name(const struct marks *m, struct strbuf *out, uint32_t process);
 
 #endif

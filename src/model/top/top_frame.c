@@ -125,7 +125,7 @@ void top_frame_free(struct top_frame *f)
 
 /* ---- schedulers ---------------------------------------------------------------------------- */
 
-/* Of a type, -1: no scheduler. */
+/* Queue of a type, -1: not a scheduler. */
 static int queue_of(enum thread_type type)
 {
 	switch (type) {
@@ -192,7 +192,7 @@ void top_frame_set_schedulers(struct top_frame *f, uint32_t normal, uint32_t dir
 	memcpy(f->nr_of_type, of_type, sizeof(of_type));
 }
 
-/* From here on, and that is about what two readings of a second tell. */
+/* Shortest time that counts as held: about what two readings, a second apart, can show. */
 #define HELD_NS 800000000u
 
 bool top_frame_held(const struct top_frame *f, enum top_queue queue, struct top_held *out)
@@ -304,7 +304,7 @@ static void add_known(uint64_t *sum, uint64_t value)
 		*sum = *sum == TOP_UNKNOWN ? value : *sum + value;
 }
 
-/* The sum of lengths that are all known; no queue at all is not known either. */
+/* Sum of lengths, if all are known; not known without queues. */
 static void sum_queues(struct top_frame *f, const struct top_totals *now)
 {
 	bool hole[NR_TOP_QUEUES] = {false}, any_hole = false;
@@ -376,7 +376,7 @@ void top_frame_update(struct top_frame *f, const struct top_totals *before,
 	}
 	for (size_t i = 0; i < NR_TOP_RATES; i++) {
 		f->rates[i] = before ? rate(before->counters[i], now->counters[i], seconds) : NAN;
-		if (before) /* the first reading tells no rate: that is no gap in the history */
+		if (before) /* the first reading has no rate, which is not a gap of the history */
 			top_ring_push(&f->rates_history[i], f->rates[i]);
 	}
 	sum_queues(f, now);

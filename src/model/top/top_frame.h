@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One frame of `top`: what is known of the node as a whole at one time, with its recent history.
+ * One frame of `top`: the state of the node at one time, with recent history.
  *
  * Plain data, filled by the command from readings (struct top_totals) and samples
- * (model/top/top_window.h), read by the view.  What is not known is shown as such and never as 0: a
- * double that is NAN, a number that is TOP_UNKNOWN, a limit or scheduler that is not `known`.
- * Texts are as the node has them: the view cleans them.
+ * (model/top/top_window.h), read by the view.  What is not known is marked as such, and not 0: a
+ * double is NAN, a number is TOP_UNKNOWN, a limit or scheduler is not `known`.  Texts are as in the
+ * node: the view escapes them.
  */
 #ifndef EBEAM_MODEL_TOP_FRAME_H
 #define EBEAM_MODEL_TOP_FRAME_H
@@ -23,24 +23,24 @@
 #define TOP_HISTORY 120 /* values that a sparkline can show */
 
 struct top_ring {
-	float values[TOP_HISTORY]; /* NAN = not known then */
+	float values[TOP_HISTORY]; /* NAN = not known at that time */
 	uint32_t nr, next;
 };
 
 void top_ring_push(struct top_ring *r, double value);
-/* The latest values, at most `max`, oldest first; their number. */
+/* Copies the latest values, at most `max`, oldest first; returns their number. */
 uint32_t top_ring_copy(const struct top_ring *r, float *out, uint32_t max);
 
 /* ---- what is counted ------------------------------------------------------------------------- */
 
-/* TOP_LIMIT(id, name): tables of the VM that can be full; json and title. */
+/* TOP_LIMIT(id, name): tables of the VM that have a limit; name in JSON and titles. */
 #define TOP_LIMITS(TOP_LIMIT)                                                                      \
 	TOP_LIMIT(PROCESSES, "processes")                                                          \
 	TOP_LIMIT(PORTS, "ports")                                                                  \
 	TOP_LIMIT(ATOMS, "atoms")                                                                  \
 	TOP_LIMIT(ETS, "ets")
 
-/* TOP_MEMORY(id, name): of erlang:memory/0; bytes. */
+/* TOP_MEMORY(id, name): types of erlang:memory/0; bytes. */
 #define TOP_MEMORIES(TOP_MEMORY)                                                                   \
 	TOP_MEMORY(TOTAL, "total")                                                                 \
 	TOP_MEMORY(PROCESSES, "processes")                                                         \
@@ -50,7 +50,7 @@ uint32_t top_ring_copy(const struct top_ring *r, float *out, uint32_t max);
 	TOP_MEMORY(CODE, "code")                                                                   \
 	TOP_MEMORY(ETS, "ets")
 
-/* TOP_RATE(id, name): counters of the node that only grow, shown by second. */
+/* TOP_RATE(id, name): counters of the node that never decrease, shown per second. */
 #define TOP_RATES(TOP_RATE)                                                                        \
 	TOP_RATE(REDUCTIONS, "reductions")                                                         \
 	TOP_RATE(CONTEXT_SWITCHES, "context_switches")                                             \
@@ -60,7 +60,7 @@ uint32_t top_ring_copy(const struct top_ring *r, float *out, uint32_t max);
 	TOP_RATE(PORT_IN, "port_in")                                                               \
 	TOP_RATE(PORT_OUT, "port_out")
 
-/* TOP_SHARE(id, name): what the time of a scheduler went to; all but the last two are work. */
+/* TOP_SHARE(id, name): parts of a scheduler's time; all but the last two are work. */
 #define TOP_SHARES(TOP_SHARE)                                                                      \
 	TOP_SHARE(ERLANG, "erlang")                                                                \
 	TOP_SHARE(GC, "gc")                                                                        \
@@ -68,7 +68,7 @@ uint32_t top_ring_copy(const struct top_ring *r, float *out, uint32_t max);
 	TOP_SHARE(NIF, "nif")                                                                      \
 	TOP_SHARE(PORT, "port")                                                                    \
 	TOP_SHARE(OTHER, "other")	  /* scheduling, polling, timers, loading of code */       \
-	TOP_SHARE(BLOCKED, "blocked")	  /* at work by the VM's account, but on no CPU */         \
+	TOP_SHARE(BLOCKED, "blocked")	  /* at work by the VM's count, but not on a CPU */        \
 	TOP_SHARE(BUSY_WAIT, "busy_wait") /* on a CPU, looking for work */                         \
 	TOP_SHARE(WAITING, "waiting")	  /* asleep */
 
@@ -81,7 +81,7 @@ enum top_memory_kind { TOP_MEMORIES(TOP_ENUM_MEMORY) NR_TOP_MEMORIES };
 enum top_rate_kind { TOP_RATES(TOP_ENUM_RATE) NR_TOP_RATES };
 enum top_share_kind { TOP_SHARES(TOP_ENUM_SHARE) NR_TOP_SHARES };
 
-/* Names above: JSON and text alike. */
+/* Names above, in JSON and text. */
 const char *top_limit_name(enum top_limit_kind kind);
 const char *top_memory_name(enum top_memory_kind kind);
 const char *top_rate_name(enum top_rate_kind kind);
@@ -91,30 +91,29 @@ struct top_limit {
 	uint64_t count, limit; /* TOP_UNKNOWN each */
 };
 
-/* Queues of those that can run: each normal scheduler has one, the dirty ones of a type share one.
- */
+/* Run queues: each normal scheduler has one, the dirty ones of a type share one. */
 enum top_queue { TOP_QUEUE_NORMAL, TOP_QUEUE_DIRTY_CPU, TOP_QUEUE_DIRTY_IO, NR_TOP_QUEUES };
 
-/* Of one run queue, in the order of a node's answers: of scheduler 1, 2, ...; dirty CPU; dirty IO.
- */
+/* One run queue, in the order in which a node lists them: scheduler 1, 2, ...; dirty CPU; dirty
+ * IO. */
 struct top_queue_totals {
 	enum top_queue queue;
-	uint16_t number; /* of the scheduler, 1..; 0: of dirty ones, shared */
+	uint16_t number; /* of the scheduler, from 1; 0: a queue of dirty ones */
 	uint64_t length; /* TOP_UNKNOWN each */
 	uint64_t reductions, context_switches;
 	uint64_t gcs; /* of this scheduler; TOP_UNKNOWN of dirty ones */
 };
 
-/* One reading of the node, made by the command; counters since the node started. */
+/* One reading of the node, made by the command; counters are since the node started. */
 struct top_totals {
 	struct top_limit limits[NR_TOP_LIMITS];
 	uint64_t memory[NR_TOP_MEMORIES]; /* bytes, TOP_UNKNOWN */
 	uint64_t counters[NR_TOP_RATES];  /* TOP_UNKNOWN */
-	struct top_queue_totals *queues;  /* owned by who filled it */
+	struct top_queue_totals *queues;  /* owned by the caller */
 	uint32_t nr_queues;
 	uint64_t read_ns;   /* when the counters were read */
-	uint64_t os_cpu_ns; /* of the node's process, user and system; TOP_UNKNOWN */
-	uint64_t os_ns;	    /* when that was read */
+	uint64_t os_cpu_ns; /* CPU of the node's process, user and system; TOP_UNKNOWN */
+	uint64_t os_ns;	    /* when os_cpu_ns was read */
 	uint64_t os_rss;    /* bytes; TOP_UNKNOWN */
 };
 
@@ -134,27 +133,27 @@ const char *top_state_name(enum top_state state); /* "running", "stopped", "exit
 struct top_scheduler {
 	enum thread_type type;	     /* THREAD_NORMAL, THREAD_DIRTY_CPU, THREAD_DIRTY_IO */
 	uint16_t number;	     /* 1.. within its type */
-	bool known;		     /* share[]: it was sampled, or all were */
+	bool known;		     /* share[] is set: there are samples */
 	bool offline;		     /* not in schedulers_online, or blocked */
-	bool spare;		     /* a dirty one that does nothing, though processes wait */
-	uint64_t at_least_ns;	     /* so long, at least, in its time slice; 0 = none that lasts */
-	double share[NR_TOP_SHARES]; /* of the window's time, sum 1 */
-	uint64_t run_queue;	     /* length; of a dirty one that of its type; TOP_UNKNOWN */
-	/* By second, NAN = not known; those of dirty ones are not distinguished. */
+	bool spare;		     /* a dirty one that does nothing while processes wait */
+	uint64_t at_least_ns;	     /* least duration of its current time slice; 0 = none */
+	double share[NR_TOP_SHARES]; /* parts of the window's time, sum 1 */
+	uint64_t run_queue;	     /* length; for dirty ones of their type; TOP_UNKNOWN */
+	/* Per second, NAN = not known; not available for single dirty ones. */
 	double reductions, context_switches, gcs;
 	struct top_ring history; /* work, 0..1 */
 };
 
-/* Those of a type that have not changed process (or port) for so long, at least. */
+/* Schedulers of a type that run the same process (or port) for so long, at least. */
 struct top_held {
-	uint32_t nr, of; /* of those that count */
+	uint32_t nr, of; /* of: schedulers of the type that count */
 	uint64_t ns;
 };
 
 struct top_node {
 	char name[256]; /* "rabbit@host" */
 	char otp[32], erts[32], flavor[8];
-	char untested[64]; /* how a release that is not known is read; "" = it is known */
+	char untested[64]; /* how an unknown release is read; "" = a known release */
 	int os_pid;
 	uint64_t uptime_s; /* TOP_UNKNOWN */
 };
@@ -162,25 +161,25 @@ struct top_node {
 struct top_frame {
 	struct top_node node;
 	enum top_state state;
-	uint64_t epoch_ns; /* when it was read */
+	uint64_t epoch_ns; /* time of the reading */
 	uint64_t frames;   /* top_frame_update() calls */
-	double interval_s; /* between the readings; NAN: there is only one */
-	double window_s;   /* that the samples are of; NAN: none */
+	double interval_s; /* between the last two readings; NAN: there is one only */
+	double window_s;   /* time that samples cover; NAN: no samples */
 
 	struct top_limit limits[NR_TOP_LIMITS];
 	struct top_ring limits_history[NR_TOP_LIMITS]; /* counts */
 	uint64_t memory[NR_TOP_MEMORIES];
 	struct top_ring memory_history[NR_TOP_MEMORIES];
-	double rates[NR_TOP_RATES]; /* by second */
+	double rates[NR_TOP_RATES]; /* per second */
 	struct top_ring rates_history[NR_TOP_RATES];
-	uint64_t run_queue; /* of all; TOP_UNKNOWN */
+	uint64_t run_queue; /* sum of all queues; TOP_UNKNOWN */
 	uint64_t run_queues[NR_TOP_QUEUES];
 	struct top_ring run_queue_history;
 
 	struct top_scheduler *schedulers; /* normal 1.., dirty CPU 1.., dirty IO 1.. */
 	uint32_t nr_schedulers;
 	uint32_t nr_of_type[NR_TOP_QUEUES];
-	double work[NR_TOP_QUEUES];   /* part of the time of all of a type, 0..1, NAN */
+	double work[NR_TOP_QUEUES];   /* share of the time of all schedulers of a type, 0..1, NAN */
 	struct top_ring work_history; /* of the normal ones */
 	double shares[NR_TOP_QUEUES][NR_TOP_SHARES]; /* mean of the schedulers of a type; NAN */
 
@@ -188,57 +187,52 @@ struct top_frame {
 	struct top_ring os_cpu_history;
 	uint64_t os_rss;
 
-	/* ebeam's own part. */
+	/* Of ebeam itself. */
 	double own_cpu;	    /* percent of one CPU, NAN */
 	uint64_t own_rss;   /* bytes, TOP_UNKNOWN */
 	uint64_t samples;   /* in the window */
-	uint64_t lost;	    /* samples and events, since the start */
-	uint64_t refused;   /* likewise: what was damaged, or of what was never defined */
+	uint64_t lost;	    /* lost samples and events, since the start */
+	uint64_t refused;   /* damaged records, or with undefined ids, since the start */
 	double probes_cost; /* percent of the node's own CPU; NAN = no probes, or not known */
 };
 
-/* Nothing is known yet.  Free with top_frame_free(), which leaves such a frame. */
+/* Sets all to unknown.  top_frame_free() leaves such a frame. */
 void top_frame_init(struct top_frame *f);
 void top_frame_free(struct top_frame *f);
 
-/* A node has no more of a type: ERTS_MAX_NO_OF_SCHEDULERS, erl_process.h of OTP 25 to 29. */
+/* Most schedulers of a type in a node: ERTS_MAX_NO_OF_SCHEDULERS, erl_process.h of OTP 25 to 29. */
 #define TOP_SCHEDULERS_MAX 1024u
-/* How many schedulers there are, at most so many; those that stay keep their history. */
+/* Sets the numbers of schedulers, bounded by TOP_SCHEDULERS_MAX; those that stay keep their
+ * history. */
 void top_frame_set_schedulers(struct top_frame *f, uint32_t normal, uint32_t dirty_cpu,
 			      uint32_t dirty_io);
-/* NULL = there is none such. */
+/* NULL = there is none. */
 struct top_scheduler *top_frame_scheduler(struct top_frame *f, enum thread_type type,
 					  uint16_t number);
 
-/*
- * Takes in a reading: what is counted now, and by second since the reading before (NULL: the first
- * one).  A counter that went backwards or was not known gives an unknown rate.  Moves the histories
- * of all but the schedulers.
- */
+/* Takes a reading: current values, and rates since the last reading (NULL: there is none).  A
+ * counter that decreased or was not known has no rate.  Advances all histories but those of
+ * schedulers. */
 void top_frame_update(struct top_frame *f, const struct top_totals *before,
 		      const struct top_totals *now);
-/* There are no samples any more: what they showed is not known from now on. */
+/* There are no samples any more: sets what is derived from them to unknown. */
 void top_frame_forget_samples(struct top_frame *f);
-/* What the counters did not tell of the reading that was taken in last, and something else does;
- * NAN changes nothing. */
+/* Sets a rate that is not in the last reading, but known otherwise; NAN is ignored. */
 void top_frame_learn_rate(struct top_frame *f, enum top_rate_kind kind, double value);
-/*
- * After the shares of the schedulers were set (model/top/top_window.h does): work[], shares[] and
- * the histories of the schedulers.
- */
+/* To be called when the shares of schedulers are set (model/top/top_window.h does): sets work[],
+ * shares[] and the histories of schedulers. */
 void top_frame_sum_schedulers(struct top_frame *f);
 
-/* By the VM it worked for that part of the window (NAN = not known): what samples do not show of it
- * is BLOCKED, and was no WAITING.  Before top_frame_sum_schedulers(). */
+/* Part of the window in which it worked by the VM's count (NAN = not known): what samples do not
+ * show of that becomes BLOCKED instead of WAITING. To be called before
+ * top_frame_sum_schedulers(). */
 void top_scheduler_worked(struct top_scheduler *s, double worked);
 
-/*
- * Whether schedulers of a type are held: normal ones if any is, as no Erlang code keeps one for
- * that long; dirty ones, which are for long work, if all are.
- */
+/* Whether schedulers of a type are held by long slices: of normal ones any, as no Erlang code
+ * runs that long; of dirty ones, which are for long work, all. */
 bool top_frame_held(const struct top_frame *f, enum top_queue queue, struct top_held *out);
 
-/* Part of the time that is work; NAN if it is not known. */
+/* Part of its time that is work; NAN if not known. */
 double top_scheduler_work(const struct top_scheduler *s);
 
 #endif

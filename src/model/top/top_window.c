@@ -16,11 +16,11 @@
 
 #define FREQ_MAX 100000ul
 
-/* Samples of a thread. */
+/* Number of samples of a thread. */
 struct thread_time {
-	uint64_t key; /* id of the dictionary; os_tid where intervals are added up */
+	uint64_t key; /* dictionary id; os_tid in sums over intervals */
 	uint64_t by_share[NR_TOP_SHARES];
-	enum thread_type type; /* only where intervals are added up */
+	enum thread_type type; /* only in sums over intervals */
 	uint16_t scheduler;
 };
 
@@ -28,7 +28,7 @@ struct interval {
 	uint64_t start_ns, end_ns;
 	uint64_t first_ns, last_ns; /* of samples, 0 = none */
 	uint64_t samples;
-	struct profile_entries entries; /* without their index once it has ended */
+	struct profile_entries entries; /* without index once it has ended */
 	uint64_t overflow[NR_SAMPLE_KINDS][NR_SAMPLE_STATUSES];
 	struct keytab threads; /* struct thread_time */
 };
@@ -37,13 +37,13 @@ struct top_window {
 	uint64_t span_ns;
 	unsigned int freq;
 	bool freq_is_given;
-	bool borrowed; /* the names */
+	bool borrowed; /* names are borrowed */
 	struct names *names;
-	struct profile *sum; /* what is known of the recording; samples only for a snapshot */
+	struct profile *sum; /* facts of the recording; has samples only while a snapshot is made */
 	struct interval current;
 	struct interval ring[TOP_WINDOW_INTERVALS];
-	uint32_t first, nr;  /* oldest of the ring, and how many */
-	uint32_t highest[3]; /* scheduler, by type - THREAD_NORMAL */
+	uint32_t first, nr;  /* of the ring: index of the oldest, and number */
+	uint32_t highest[3]; /* scheduler numbers, by type - THREAD_NORMAL */
 };
 
 enum top_share_kind top_share_of(enum sample_kind kind)
@@ -186,8 +186,8 @@ int top_window_apply(struct top_window *w, const struct event *ev)
 	return 0;
 }
 
-/* Without its oldest interval the window would be as near to its span as with it, or nearer: steps
- * are never quite as long as they should be. */
+/* True if the window would be as close to its span, or closer, without its oldest interval: steps
+ * are never exactly as long as planned. */
 static bool is_past(const struct top_window *w, uint64_t now_ns)
 {
 	const struct interval *v = interval_at(w, 0);
@@ -322,7 +322,7 @@ void top_window_schedulers(const struct top_window *w, uint32_t *normal, uint32_
 	*dirty_io = w->highest[THREAD_DIRTY_IO - THREAD_NORMAL];
 }
 
-/* A thread has several entries in the dictionary if what it is was learned late. */
+/* A thread has several dictionary entries if its type was known late. */
 static void add_threads(const struct top_window *w, const struct interval *v, struct keytab *sums)
 {
 	for (struct thread_time *t = keytab_next(&v->threads, NULL); t;
@@ -342,7 +342,7 @@ static void add_threads(const struct top_window *w, const struct interval *v, st
 	}
 }
 
-/* Of `expected` samples that a thread has which never sleeps; a few more is chance. */
+/* `expected`: samples of a thread that never sleeps; a few more are by chance. */
 static void set_shares(struct top_scheduler *s, const struct thread_time *t, double expected)
 {
 	double all = 0;
@@ -394,7 +394,7 @@ bool top_window_is_full(const struct top_window *w)
 	return names_overflows(w->names) > 0;
 }
 
-/* New ids by old ones, 0 = not moved yet. */
+/* New ids by old ones, 0 = not copied yet. */
 struct move {
 	const struct names *from;
 	struct names *to;
@@ -435,7 +435,7 @@ static uint32_t move_frame(struct move *m, uint32_t id)
 	return f ? m->frames[id] : 0;
 }
 
-/* Callers first. */
+/* Copies callers first. */
 static uint32_t move_stack(struct move *m, uint32_t id)
 {
 	uint32_t moved = 0;

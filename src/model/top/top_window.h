@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The samples of the last seconds: a ring of intervals, all over one dictionary, that are added
- * up to a snapshot, and to what the time of each scheduler went to.
+ * Samples of the last seconds: a ring of intervals over one dictionary, which are added up to a
+ * snapshot, and to parts of each scheduler's time.
  *
- * Live and from a capture alike: whoever owns the window feeds it events and ends an interval
- * now and then.  Its memory depends on the variety of what was sampled in the window, and on
- * the dictionary, which only grows: when top_window_is_full(), the owner starts over with
- * another one (top_window_move()), and nothing that is in the window is lost.
+ * The same for a live node and a capture: the owner passes events and ends an interval now and
+ * then.  Memory depends on the variety of samples in the window, and on the dictionary, which only
+ * grows: when top_window_is_full(), the owner moves the window to a new one (top_window_move()),
+ * without loss.
  *
- * That a scheduler slept is not sampled: it is the time of which there are no samples, at
- * `freq` for each second.  Samples in a capture that say so ("[idle]", for the whole of it) are
- * left out.
+ * Sleep is not sampled: it is the time without samples, of which there would be `freq` in a second.
+ * Samples of a capture that stand for sleep ("[idle]", for all of it) are ignored.
  */
 #ifndef EBEAM_MODEL_TOP_WINDOW_H
 #define EBEAM_MODEL_TOP_WINDOW_H
@@ -22,65 +21,63 @@
 #include "names/names.h"
 
 #define TOP_WINDOW_SPAN_NS   5000000000ull
-#define TOP_WINDOW_INTERVALS 64u /* at most; a step then ends the oldest one early */
-/* Distinct (stack, process, thread, kind, status) of one interval; samples beyond are counted as
+#define TOP_WINDOW_INTERVALS 64u /* at most; then a step drops the oldest one early */
+/* Distinct (stack, process, thread, kind, status) in one interval; further samples count as
  * "[overflow]". */
 #define TOP_WINDOW_LIMIT (1u << 17)
-/* Entries of one kind in the dictionary, from which on another one is better: reading a snapshot
- * takes time by them (a millisecond each 2^18). */
+/* Entries of one table of the dictionary from which on the window should be moved: a snapshot takes
+ * a millisecond for each 2^18. */
 #define TOP_WINDOW_NAMES (1u << 18)
 
 struct top_window;
 
 struct top_window_options {
 	uint64_t span_ns;    /* 0: TOP_WINDOW_SPAN_NS */
-	unsigned int freq;   /* samples by second of a thread that works; 0: as the capture says */
-	struct names *names; /* filled by others (borrowed): live.  NULL: from definitions */
-	uint64_t start_ns;   /* of the first interval; 0: the first sample */
+	unsigned int freq;   /* samples a second of a thread that works; 0: as in the capture */
+	struct names *names; /* filled by the caller (borrowed), if live.  NULL: from definitions */
+	uint64_t start_ns;   /* begin of the first interval; 0: the first sample */
 };
 
 struct top_window *top_window_open(const struct top_window_options *o);
 void top_window_close(struct top_window *w); /* NULL ok */
 
-#define TOP_WINDOW_IDLE 1 /* a sample of a thread that waited: of no table, nor of their sum */
+#define TOP_WINDOW_IDLE 1 /* result for a sample of a sleeping thread, which is not counted */
 
-/* Takes in what a window is made of, and leaves all other events; 0, TOP_WINDOW_IDLE, -EINVAL if it
- * refers to what was never defined, -ENOSPC if a definition is beyond the dictionary's limits. */
+/* Takes samples and what belongs to them, and ignores other events; 0, TOP_WINDOW_IDLE, -EINVAL if
+ * the event refers to an undefined id, -ENOSPC if a definition is beyond the dictionary's
+ * limits. */
 int top_window_apply(struct top_window *w, const struct event *ev);
-/* Ends the interval at now_ns (of the samples' clock), and forgets those that ended before the
- * window.  One of no length is none. */
+/* Ends the interval at now_ns (clock of samples), and drops intervals that are older than the
+ * window.  An interval without duration is not added. */
 void top_window_step(struct top_window *w, uint64_t now_ns);
 
 /* Forgets all intervals; the next one begins at now_ns. */
 void top_window_restart(struct top_window *w, uint64_t now_ns);
 
-/* Of the whole window, without the interval that has not ended. */
-uint64_t top_window_ns(const struct top_window *w); /* that it covers; 0: no interval yet */
+/* Over all intervals of the window, without the current one. */
+uint64_t top_window_ns(const struct top_window *w); /* time covered; 0: no interval yet */
 uint64_t top_window_samples(const struct top_window *w);
 unsigned int top_window_freq(const struct top_window *w);
 
-/* Of the whole window: free with snapshot_close().  -ENODATA if there is no interval yet. */
+/* Snapshot of the window, to be freed by snapshot_close(). -ENODATA if there is no interval
+ * yet. */
 int top_window_snapshot(struct top_window *w, const struct snapshot_options *options,
 			struct snapshot **out, struct error *err);
 
-/* Schedulers that were seen in samples since the start: the highest number of each type, of those
- * that a node can have. */
+/* Highest number of each type of scheduler that was sampled since the start, within the limits of
+ * the VM. */
 void top_window_schedulers(const struct top_window *w, uint32_t *normal, uint32_t *dirty_cpu,
 			   uint32_t *dirty_io);
-/*
- * share[] of the schedulers that the frame has (all that were not sampled slept), `known`, and the
- * frame's window_s and samples.  Without an interval or `freq` they are unknown.
- */
+/* Sets share[] and `known` of the frame's schedulers (one without samples slept), and the
+ * frame's window_s and samples.  Without an interval or `freq` they are unknown. */
 void top_window_shares(const struct top_window *w, struct top_frame *f);
 
-/* What a kind of samples counts as. */
+/* Part of a scheduler's time to which a kind of samples belongs. */
 enum top_share_kind top_share_of(enum sample_kind kind);
 
 bool top_window_is_full(const struct top_window *w);
-/*
- * From now on over another dictionary (borrowed, of the same kind: it interns); what the window
- * holds is interned there.  The interval begins anew at now_ns: end the last one before.
- */
+/* Continues with another dictionary (borrowed, of the same kind), into which the contents of the
+ * window are copied.  The next interval begins at now_ns: call top_window_step() before. */
 void top_window_move(struct top_window *w, struct names *names, uint64_t now_ns);
 
 #endif
