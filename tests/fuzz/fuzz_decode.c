@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	opts.by = (enum snapshot_by)(data[0] % 5);
 	opts.lines = data[0] & 8;
-	opts.no_native = data[0] & 16;
+	opts.native = (enum snapshot_native)(data[0] / 16 % 3);
 	opts.no_kernel = data[0] & 32;
 	opts.idle = data[0] & 64;
 	opts.kind_root = data[0] & 128;

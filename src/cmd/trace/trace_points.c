@@ -303,7 +303,7 @@ static void record_warning(struct trace *t, double time, bool erlang)
 	strbuf_free(&text);
 }
 
-/* Records what limits hid, for captures and for the answer. */
+/* Records the calls that were missed by throttling, for captures and for the answer. */
 static void record_limits(struct trace *t)
 {
 	const struct breakpoints_state *s = &t->last;

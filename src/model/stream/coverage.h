@@ -62,8 +62,8 @@ double coverage_share_of(const struct coverage *c, uint64_t kinds);
 void coverage_seen(struct coverage *c, enum event_kind kind);
 /*
  * The 95 % confidence interval of a count that was scaled by coverage_share() is count / factor to
- * count * factor.  Derived from how much the slices of watching differ, in events for their steps,
- * and from the gaps between them.  1 = exact; 0 = not known, as there was one slice only, or no
+ * count * factor.  Derived from how much the sampling windows differ, in events for their steps,
+ * and from the gaps between them.  1 = exact; 0 = not known, as there was one window only, or no
  * event.
  */
 double coverage_error(const struct coverage *c, enum event_kind kind);
