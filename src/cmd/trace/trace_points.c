@@ -284,7 +284,7 @@ int trace_points_begin(struct trace *t, struct error *err)
 	return rc;
 }
 
-/* Records a warning for profiles: a limit hid calls, so functions cannot be compared by calls. */
+/* Records a warning for profiles: a limit kept from being seen calls, so functions cannot be compared by calls. */
 static void record_warning(struct trace *t, double time, bool erlang)
 {
 	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
