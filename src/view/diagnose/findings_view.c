@@ -14,7 +14,7 @@ static const char *const colors[] = {
 	[FINDING_CRITICAL] = "\033[1;31m",
 };
 
-/* Texts come from the node too: cleaned before colours are added. */
+/* Writes a text that may come from the node: it is cleaned before colours are added. */
 static void put(FILE *f, const char *before, const char *text)
 {
 	struct strbuf clean = STRBUF_INIT;

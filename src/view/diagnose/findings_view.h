@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam diagnose` reports. */
+/* The answer of `ebeam diagnose`. */
 #ifndef EBEAM_VIEW_FINDINGS_VIEW_H
 #define EBEAM_VIEW_FINDINGS_VIEW_H
 
@@ -12,14 +12,14 @@
 struct findings_answer {
 	const char *node; /* its name; NULL = not known */
 	const struct diagnosis *d;
-	const struct findings *findings; /* with commands as they are typed */
+	const struct findings *findings; /* with commands as a user would type them */
 	uint64_t processes;
 	bool is_core;
 };
 
-/* One line: the node, and how it was sampled. */
+/* Adds one line: the node, and how it was sampled. */
 void findings_add_heading(struct strbuf *out, const struct findings_answer *a);
-/* "usage of limits: processes 679 of 262,144 (0.3%), ..."; nothing if none is known. */
+/* Adds "usage of limits: processes 679 of 262,144 (0.3%), ..."; nothing if none is known. */
 void findings_add_limits(struct strbuf *out, const struct findings_answer *a);
 void findings_view_write(FILE *f, const struct findings_answer *a, bool color);
 /* Writes "data". */

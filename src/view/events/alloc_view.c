@@ -81,7 +81,7 @@ static void json_more(struct jsonw *w, const char *key, const void *row, const v
 }
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct alloc_row, member)
-/* What JSON has in parts. */
+/* Sums for text; JSON has their parts instead. */
 #define SUM(name, title, type) TABLE_NUMBER(#name, title, type, name), .json = table_json_none
 
 const struct table_column alloc_columns[] = {

@@ -6,7 +6,7 @@
 #include "model/stats/carrier_stats.h"
 #include "view/table/answer_view.h"
 
-/* What an allocator has, all its instances together. */
+/* Carriers of all instances of an allocator. */
 struct alloc_held {
 	struct alloc_carriers {
 		uint64_t carriers, bytes;
@@ -15,10 +15,10 @@ struct alloc_held {
 
 struct alloc_row {
 	const char *type;
-	struct carrier_row c; /* all zero: nothing happened; scaled for what was sampled */
+	struct carrier_row c; /* events, scaled if they were sampled; all zero = there were none */
 	const struct alloc_held *begin, *now; /* NULL: not known, as of a capture */
-	double delta;			      /* bytes; NaN: too little was seen to tell it */
-	double churn;			      /* carriers in a second, made and given back */
+	double delta;			      /* bytes; NaN: too few events were seen */
+	double churn;			      /* carriers created and destroyed per second */
 };
 
 /* All borrowed. */
@@ -26,7 +26,7 @@ struct alloc_answer {
 	const struct alloc_row *rows;
 	size_t nr_rows;
 	const struct histogram *sizes; /* bytes, of carriers that were created */
-	double sizes_scale;	       /* of their number, for what was sampled */
+	double sizes_scale;	       /* factor for counts of `sizes`, if events were sampled */
 	double share_seen;
 	uint64_t duration_ns;
 };

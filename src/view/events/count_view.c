@@ -25,7 +25,7 @@ static int write_text(FILE *f, const void *answer, const struct table_options *o
 	for (unsigned int i = 0; i < a->rates->nr; i++)
 		if (is_shown(a, &a->rates->rows[i]))
 			shown[t.nr_rows++] = a->rates->rows[i];
-	if (!o->columns) /* a count has no records, and so nothing for the others */
+	if (!o->columns) /* the other columns need records of events */
 		options.columns = "event,rate,total,share,cost,state";
 	rc = table_write(f, &t, &options, err);
 	if (rc)

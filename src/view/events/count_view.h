@@ -8,8 +8,8 @@
 
 struct count_answer {
 	const struct event_rates *rates; /* borrowed */
-	bool all;			 /* text has kinds that did not happen, too */
-	uint64_t start_ns, duration_ns;	 /* the former since 1970 */
+	bool all;			 /* text has kinds without events, too */
+	uint64_t start_ns, duration_ns;	 /* start_ns is since 1970 */
 };
 
 extern const struct answer_view count_view; /* of struct count_answer */

@@ -14,9 +14,9 @@
 
 struct gc_row {
 	struct group_row of;
-	struct gc_count c;  /* scaled for what was sampled */
-	uint64_t reclaimed; /* EVENT_UNKNOWN: none said it, as those that are seen without probes */
-	uint64_t heap_after; /* words of both heaps after the last one; EVENT_UNKNOWN = not known */
+	struct gc_count c;   /* scaled, if events were sampled */
+	uint64_t reclaimed;  /* words; EVENT_UNKNOWN = not known, as without probes */
+	uint64_t heap_after; /* words of both heaps after the last GC; EVENT_UNKNOWN = not known */
 	uint64_t mean_ns;    /* of a pause */
 };
 
@@ -65,7 +65,7 @@ static struct gc_row make_row(const struct gc_answer *a, const struct gc_count *
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		*counts[i] = units_scale(*counts[i], a->scale);
 	r.reclaimed = c->unknown && c->unknown == nr ? EVENT_UNKNOWN : r.c.reclaimed;
-	/* A minor collection that went over into a major one has no pause of its own. */
+	/* A minor collection that continued as a major one counts as one pause with it. */
 	r.mean_ns = nr > c->continued ? c->total_ns / (nr - c->continued) : 0;
 	if (c->heap == EVENT_UNKNOWN || c->old_heap == EVENT_UNKNOWN)
 		r.heap_after = EVENT_UNKNOWN;
@@ -74,7 +74,7 @@ static struct gc_row make_row(const struct gc_answer *a, const struct gc_count *
 	return r;
 }
 
-/* Of the groups that collected; the rows are malloc'ed. */
+/* The groups that had collections; the rows are malloc'ed. */
 static struct table make_table(const struct gc_answer *a)
 {
 	const struct gc_stats *s = a->stats;
@@ -92,7 +92,7 @@ static struct table make_table(const struct gc_answer *a)
 	return t;
 }
 
-/* Percent of the time of normal schedulers that are online. */
+/* Time in GC in percent of the time of the normal schedulers that are online. */
 static double share_of_time(const struct gc_time *t)
 {
 	return t->of_normal_ns > 0 ? 100 * t->normal_ns / t->of_normal_ns : NAN;
@@ -203,8 +203,8 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 		fputs("MAX is of the collections that were seen: the longest pause may not be "
 		      "among them (--longer-than 5ms finds every pause from there on)\n",
 		      f);
-	/* A thread that the kernel keeps from running in the middle makes a long pause of a short
-	 * one.  What an idle node waits for a CPU says nothing. */
+	/* A pause includes the time in which the kernel gives its thread no CPU.  Without pauses
+	 * that is of no interest. */
 	if (s->total.total_ns && a->waited >= WAITED_LONG)
 		fprintf(f,
 			"Schedulers had no CPU for %.1f %% of the time in which they were to run: "

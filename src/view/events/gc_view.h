@@ -7,23 +7,24 @@
 #include "view/events/node_wide_view.h"
 #include "view/table/answer_view.h"
 
-/* How long collections took, of normal schedulers (in of_normal_ns) and of dirty ones. */
+/* Time of collections on normal schedulers (of their time of_normal_ns) and on dirty ones. */
 struct gc_time {
 	double normal_ns, dirty_ns, of_normal_ns;
-	/* Half of the 95 % confidence interval: of both, of normal_ns; NaN = not known. */
+	/* Half of the 95 % confidence interval: of normal_ns + dirty_ns, of normal_ns; NaN = not
+	 * known. */
 	double error_ns, normal_error_ns;
 };
 
 /* Texts and counts are borrowed. */
 struct gc_answer {
-	const struct gc_stats *stats; /* as they were seen, with estimate_ns */
-	const char *collections;      /* how many there were */
+	const struct gc_stats *stats; /* unscaled, but for estimate_ns */
+	const char *collections;      /* the number of collections, as text */
 	struct gc_time time;
-	double scale;		 /* of counts, for what was sampled */
-	double waited;		 /* percent of the time to run: without a CPU; NaN = not known */
+	double scale;		 /* factor for counts, if events were sampled */
+	double waited;		 /* runnable, but without a CPU: percent; NaN = not known */
 	unsigned int schedulers; /* normal ones that are online */
 	uint64_t duration_ns;
-	bool no_stacks; /* that tell functions */
+	bool no_stacks; /* groups are functions, but events had no stacks */
 	struct node_wide_answer wide;
 };
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Groups of processes as rows: the last columns of them, and the table of `gc` and `sched`. */
+/* Groups of processes as rows: the last columns of such a table, and the table of `gc` and
+ * `sched`. */
 #ifndef EBEAM_VIEW_GROUP_ROWS_H
 #define EBEAM_VIEW_GROUP_ROWS_H
 
 #include "model/process/process_group.h"
 #include "view/table/table.h"
 
-/* What a row begins with; borrowed. */
+/* The first member of a row; borrowed. */
 struct group_row {
 	const struct process_groups *groups;
 	uint32_t group;
 };
 
-/* The group, and of a process its name: in JSON only if the groups are processes. */
+/* Columns: the group; and the name, which JSON only has if the groups are processes. */
 #define GROUP_COLUMNS                                                                              \
 	{"group", "WHOSE", .text = group_row_text},                                                \
 	{                                                                                          \
@@ -24,7 +25,7 @@ void group_row_text(struct strbuf *out, const void *row, const void *ctx);
 void group_row_name(struct strbuf *out, const void *row, const void *ctx);
 void group_row_name_json(struct jsonw *w, const char *key, const void *row, const void *ctx);
 
-/* The table, with names if the groups are processes, and what it leaves out. */
+/* Writes the table, with names if the groups are processes, and how many rows it leaves out. */
 int group_rows_write(FILE *f, const struct process_groups *groups, const struct table *t,
 		     const struct table_options *o, struct error *err);
 

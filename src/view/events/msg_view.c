@@ -12,7 +12,7 @@
 #define ROWS_SHOWN  20
 #define BOXES_SHOWN 10
 #define NODES_SHOWN 10
-/* A mailbox is worth a line at the top from here on. */
+/* Mailboxes of at least that length get a line at the top, if they grow. */
 #define ALARM_LEN    1000
 #define ALARMS_SHOWN 3
 
@@ -25,13 +25,13 @@
 VALUE(bytes, r->n.without_size < r->n.messages ? (double)r->n.bytes : NAN)
 VALUE(byte_rate, r->n.without_size < r->n.messages ? r->n.bytes_per_s : NAN)
 
-/* Most messages first. */
+/* Keeps the order of the rows, which is most messages first. */
 static int as_they_stand(const void *a, const void *b)
 {
 	return a < b ? -1 : a > b;
 }
 
-/* Known or not. */
+/* Numbers that JSON has even where text has "-". */
 static void json_sizes(struct jsonw *w, const char *name, const void *row, const void *ctx)
 {
 	const struct msg_counts *n = &((const struct msg_row *)row)->n;
@@ -146,7 +146,7 @@ static void write_head(FILE *out, const void *answer)
 	strbuf_free(&line);
 }
 
-/* What tables had no room for. */
+/* Says what tables had no room for. */
 static void write_overflows(FILE *out, const struct msg_answer *a)
 {
 	char text[32];
@@ -160,7 +160,7 @@ static void write_overflows(FILE *out, const struct msg_answer *a)
 			units_format_count(a->lost_boxes, text, sizeof(text)), a->max_boxes);
 }
 
-/* Long mailboxes that grow: what must not be missed. */
+/* Lines at the top for long mailboxes that grow. */
 static void write_alarms(FILE *out, const struct msg_answer *a)
 {
 	struct strbuf line = STRBUF_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `ebeam msg` shows: who sends to whom, mailboxes that grow, messages to other nodes, sizes.
- * Numbers are of all messages: estimates where not all were seen.
+ * The answer of `ebeam msg`: who sends to whom, growing mailboxes, messages to other nodes, sizes.
+ * Numbers are of all messages: estimates, if not all were seen.
  */
 #ifndef EBEAM_VIEW_MSG_H
 #define EBEAM_VIEW_MSG_H
@@ -10,7 +10,7 @@
 #include "view/table/answer_view.h"
 
 struct msg_counts {
-	uint64_t messages, without_size; /* the latter: whose size is not known */
+	uint64_t messages, without_size; /* without_size: of those, whose size is not known */
 	uint64_t bytes;			 /* copied */
 	double messages_per_s, bytes_per_s;
 };
@@ -35,23 +35,23 @@ struct msg_node {
 
 struct msg_answer {
 	uint64_t span_ns;
-	double share_seen;	  /* the least part of any kind */
-	const char *by, *rows_of; /* groups; "pair" and others */
-	bool has_from, has_to;	  /* what rows have */
-	const char *estimate;	  /* of all.messages, as text */
+	double share_seen;	  /* coverage: the least of all kinds */
+	const char *by, *rows_of; /* --by; what a row is: "pair" and others */
+	bool has_from, has_to;	  /* members of rows that are set */
+	const char *estimate;	  /* all.messages as text */
 	struct msg_counts all;
 	uint64_t to_nodes, overflows, lost_boxes; /* messages */
 	unsigned int max_boxes;
-	bool boxes_asked;	/* the node says their lengths, else the last message of each */
+	bool boxes_asked;	/* lengths were read from the node, else from the last messages */
 	struct msg_row *rows;	/* most messages first */
-	struct msg_box *boxes;	/* those that grew most first */
-	struct msg_node *nodes; /* [0] = those that did not fit, then most messages first */
+	struct msg_box *boxes;	/* largest growth first */
+	struct msg_node *nodes; /* [0] = all that did not fit, then most messages first */
 	size_t nr_rows, nr_boxes, nr_nodes;
 	const struct histogram *sizes; /* words */
 	double sizes_scale;
 };
 
-/* Of rows. */
+/* The columns of rows. */
 const struct table_column *msg_columns(bool has_from, bool has_to);
 extern const struct answer_view msg_view; /* of struct msg_answer */
 

@@ -9,9 +9,9 @@
 #include "model/process/process_group.h"
 #include "view/table/cells.h"
 
-#define ASKERS 3 /* in a line of text */
+#define ASKERS 3 /* processes named in a line of text */
 
-/* Counts and totals are scaled; what is under way was seen as a whole. */
+/* Counts and totals are scaled; under_way_ns needs no scale. */
 struct work_row {
 	const char *title;
 	const struct node_wide_count *seen;
@@ -111,8 +111,8 @@ static const struct {
 	[NODE_WIDE_BLOCK] = {"multi-scheduling blocked", "multi_scheduling_blocks"},
 };
 
-/* Literal areas are taken one after the other, as long as there are any: one that is under way is
- * none yet. */
+/* Makes the row of a kind of work.  Literal areas are collected one after the other while there are
+ * any, so the one under way does not count yet. */
 static struct work_row make_row(const struct node_wide_answer *a, int work)
 {
 	const struct node_wide_count *c = &a->work->work[work];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Of the answer of `ebeam gc`: work that all of the node takes part in. */
+/* Part of the answer of `ebeam gc`: work that the whole node takes part in, such as code purge. */
 #ifndef EBEAM_VIEW_NODE_WIDE_VIEW_H
 #define EBEAM_VIEW_NODE_WIDE_VIEW_H
 
@@ -10,13 +10,13 @@
 struct node_wide_answer {
 	const struct node_wide *work; /* node_wide_order() was called; NULL = it was not watched */
 	const struct names *names;
-	uint64_t end_ns; /* up to here, of what is under way */
-	bool all;	 /* text tells what did not happen, too */
+	uint64_t end_ns; /* work that is under way is measured up to then */
+	bool all;	 /* text has rows of work that did not happen, too */
 };
 
-/* A table; nothing if there was nothing. */
+/* Writes a table; nothing if there was no such work. */
 int node_wide_view_write(FILE *f, const struct node_wide_answer *a, struct error *err);
-/* The object "node_wide", or null. */
+/* Writes the object "node_wide", or null. */
 void node_wide_view_json(struct jsonw *w, const struct node_wide_answer *a);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam port --io` shows: bytes, calls and busy times of ports, and by driver. */
+/* The answer of `ebeam port --io`: bytes, calls and busy times, by port and by driver. */
 #ifndef EBEAM_VIEW_PORT_IO_H
 #define EBEAM_VIEW_PORT_IO_H
 
 #include "model/stats/port_io_calls.h"
 #include "view/table/answer_view.h"
 
-/* A port, a driver, or all of them.  Estimates where not all was seen. */
+/* A port, a driver, or all of them.  Numbers are estimates, if not all events were seen. */
 struct port_io_shown {
 	const char *port, *driver, *name, *pid, *owner; /* NULL = not known */
 	uint32_t ports;
@@ -19,7 +19,7 @@ struct port_io_shown {
 
 struct port_io_answer {
 	uint64_t span_ns;
-	double share_seen; /* the least part of any kind */
+	double share_seen; /* coverage: the least of all kinds */
 	struct port_io_shown all;
 	struct port_io_shown *ports, *drivers; /* most bytes first */
 	size_t nr_ports, nr_drivers;

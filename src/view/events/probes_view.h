@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What --dry-run of the views of events shows: where probes would stand, and what a hit costs. */
+/* The answer of --dry-run of commands with events: probe sites, and what a hit costs. */
 #ifndef EBEAM_VIEW_PROBES_VIEW_H
 #define EBEAM_VIEW_PROBES_VIEW_H
 
@@ -7,17 +7,17 @@
 
 struct probes_row {
 	const char *symbol;
-	bool is_instruction; /* no function: the symbol says what it is */
+	bool is_instruction; /* not a function: the symbol describes the instruction */
 	const char *at;	     /* "call", "return", "instruction" */
 	uint32_t offset;     /* of the probe, in the function */
 	const char *path;    /* NULL = the node's executable */
 	uint64_t file_offset;
 	const char *instruction; /* "" = not known */
 	bool emulated;
-	const char *stepped_because; /* "" = it is not, or not known */
+	const char *stepped_because; /* why it is single-stepped; "" = it is not, or not known */
 	uint32_t trap_ns;	     /* of one hit, without the program; UINT32_MAX = not known */
 	const char *program;
-	uint32_t group;		  /* 1.. */
+	uint32_t group;		  /* from 1; probes of a group are enabled together */
 	const char *const *kinds; /* names of events */
 	size_t nr_kinds;
 };
@@ -26,7 +26,7 @@ struct probes_answer {
 	struct probes_row *rows;
 	unsigned int nr, nr_links, nr_groups;
 	double max_overhead; /* percent */
-	const char *no_cost; /* why it is not known; NULL = it is */
+	const char *no_cost; /* why trap_ns is not known; NULL = it is */
 };
 
 int probes_view_write(FILE *out, const struct probes_answer *a, bool color, struct error *err);

@@ -58,7 +58,7 @@ static void col_last_crash(struct strbuf *out, const void *row, const void *ctx)
 	}
 #define CRASH_COLUMN FIELD("last_crash", "LAST CRASH", TEXT, last_crash), .text = col_last_crash
 
-/* The heading is that of the grouping. */
+/* The columns of rows; the heading of the last one depends on --by. */
 #define COLUMNS_BY(heading)                                                                        \
 	{                                                                                          \
 		COUNT_COLUMNS, {FIELD("group", heading, TEXT, group)},                             \
@@ -184,7 +184,7 @@ static void write_alarm(FILE *out, const struct proc_row *r, const char *what, u
 	strbuf_free(&line);
 }
 
-/* Who keeps starting what crashes, and who starts very many. */
+/* Lines at the top for restart loops and spawn storms. */
 static void write_alarms(FILE *out, const struct proc_answer *a, unsigned int width)
 {
 	const struct proc_row *end = a->parents + a->nr_parents;
@@ -205,7 +205,7 @@ static void write_alarms(FILE *out, const struct proc_answer *a, unsigned int wi
 	}
 }
 
-/* What tables had no room for. */
+/* Says what tables had no room for. */
 static void write_overflows(FILE *out, const struct proc_answer *a)
 {
 	char text[32];
@@ -218,7 +218,8 @@ static void write_overflows(FILE *out, const struct proc_answer *a)
 			units_format_count(a->not_followed, text, sizeof(text)));
 }
 
-/* Names that were given more than once: who has them is started again and again. */
+/* Names that were registered more than once: the processes that have them are started again and
+ * again. */
 static void write_names(FILE *out, const struct proc_answer *a, size_t limit)
 {
 	struct strbuf line = STRBUF_INIT;
@@ -240,7 +241,7 @@ static void write_names(FILE *out, const struct proc_answer *a, size_t limit)
 	strbuf_free(&line);
 }
 
-/* Below an empty line and a heading, if it has rows. */
+/* Writes a table with an empty line and a heading above it, if it has rows. */
 static int write_table(FILE *out, const char *heading, const struct table *t,
 		       const struct table_options *o, unsigned int usual, struct error *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `ebeam proc` shows: storms and restart loops, then by initial call, by parent, by reason,
- * names, lifetimes.  Numbers are of all processes: estimates where not all were seen.
+ * The answer of `ebeam proc`: spawn storms and restart loops, then processes by initial call, by
+ * parent, by reason; names, lifetimes.  Numbers are of all processes: estimates, if not all were
+ * seen.
  */
 #ifndef EBEAM_VIEW_PROC_H
 #define EBEAM_VIEW_PROC_H
@@ -11,18 +12,18 @@
 #include "view/table/answer_view.h"
 
 struct proc_row {
-	const char *group; /* or the parent */
+	const char *group; /* or the parent, in a row of parents */
 	uint64_t spawned, exited, crashed;
 	uint64_t living; /* UINT64_MAX = not known */
 	double spawned_per_s;
 	double mean_lifetime_ns, max_lifetime_ns; /* NAN = none ended */
-	const char *last_crash;			  /* reason, as it came; NULL = none */
-	/* Of a parent: see spawn_stats.h. */
+	const char *last_crash;			  /* exit reason, not escaped; NULL = none */
+	/* Of a parent; see spawn_stats.h. */
 	bool restart_loop, spawn_storm, piles_up;
 };
 
 struct proc_reason {
-	const char *text; /* as it came */
+	const char *text; /* not escaped */
 	bool crash;
 	uint64_t exits;
 	double exits_per_s;
@@ -31,12 +32,12 @@ struct proc_reason {
 struct proc_name {
 	const char *name;
 	uint64_t registered, unregistered;
-	bool again; /* seen to be given more than once */
+	bool again; /* was registered more than once */
 };
 
-/* Events of the line at the top. */
+/* A number in the line at the top. */
 struct proc_count {
-	const char *word, *estimate; /* the latter: of n, as text */
+	const char *word, *estimate; /* estimate: n as text */
 	uint64_t n;
 };
 
@@ -44,15 +45,15 @@ struct proc_count {
 
 struct proc_answer {
 	uint64_t span_ns;
-	double share_seen; /* the least part of any kind */
+	double share_seen; /* coverage: the least of all kinds */
 	enum process_group_by by;
 	struct proc_count counts[PROC_COUNTS];
 	size_t nr_counts;
 	struct proc_row all;
 	uint64_t links, unlinks, registered, unregistered;
 	uint64_t overflows, not_followed;
-	uint64_t parent_unknown;	 /* of those that exited */
-	struct proc_row *rows, *parents; /* most first */
+	uint64_t parent_unknown;	 /* processes that exited, of which no parent is known */
+	struct proc_row *rows, *parents; /* most processes first */
 	struct proc_reason *reasons;	 /* most exits first */
 	struct proc_name *names;
 	size_t nr_rows, nr_parents, nr_reasons, nr_names;
@@ -60,7 +61,7 @@ struct proc_answer {
 	double lifetimes_scale;
 };
 
-/* Of rows. */
+/* The columns of rows. */
 const struct table_column *proc_columns(enum process_group_by by);
 extern const struct answer_view proc_view; /* of struct proc_answer */
 

@@ -57,7 +57,7 @@ static const struct table_column columns[] = {
 	{.json = json_more},
 };
 
-/* By type and number; malloc'ed. */
+/* Rows in the order of type and number; malloc'ed. */
 static struct cpu_row *make_rows(const struct sched_answer *a)
 {
 	const struct sched_stats *s = a->stats;
@@ -98,8 +98,8 @@ double sched_percent_of_type(const struct sched_stats *s, enum thread_type type)
 	return nr ? sum / nr : NAN;
 }
 
-/* Those are only counted: dirty schedulers that do nothing, of which there are many, and normal
- * ones that are offline or blocked. */
+/* Is the scheduler only counted, without a row?  That is a dirty one that did nothing, of which
+ * there may be many, or a normal one that is offline or blocked. */
 static bool is_idle(const struct cpu_row *r)
 {
 	const struct sched_cpu *cpu = r->cpu;
@@ -108,7 +108,7 @@ static bool is_idle(const struct cpu_row *r)
 	       !cpu->use.counted_work_ns && cpu->use.all_seen_work_ns <= 0;
 }
 
-#define ROUGH_POINTS 0.5 /* less is not worth a word */
+#define ROUGH_POINTS 0.5 /* percent; smaller errors are not mentioned */
 #define WAITED_LONG  5.0 /* percent of the time */
 
 int sched_cpus_write(FILE *f, const struct sched_answer *a, bool color, struct error *err)

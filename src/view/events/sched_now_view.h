@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `ebeam sched --now` shows: what each scheduler does at a moment, thread progress, blocked
- * multi-scheduling.  Texts are NULL, numbers UINT64_MAX or NAN where they are not known.
+ * The answer of `ebeam sched --now`: what each scheduler is doing, thread progress, blocked
+ * multi-scheduling.  Not known: texts are NULL, numbers UINT64_MAX or NAN.
  */
 #ifndef EBEAM_VIEW_SCHED_NOW_H
 #define EBEAM_VIEW_SCHED_NOW_H
@@ -16,23 +16,23 @@ struct sched_now_row {
 	const char *doing, *pid, *port, *registered_name, *function, *function_from;
 	bool rests;
 	bool slice_start; /* the function is the one in which its time slice began */
-	/* How long it is at this already, at least and at most. */
+	/* How long the scheduler has been doing this, at least and at most. */
 	uint64_t at_least_ns, at_most_ns;
 	uint64_t run_queue;
-	uint32_t os_tid; /* UINT32_MAX */
+	uint32_t os_tid; /* UINT32_MAX = not known */
 	const char *thread_state, *syscall, *wchan;
-	char file[256];		 /* behind the descriptor of its system call; "" = none */
+	char file[256];		 /* of the descriptor in its system call; "" = none */
 	double on_cpu, cpu_wait; /* percent of the time between the samples */
-	bool runnable;		 /* its thread is to run, but has no CPU */
-	/* Whether it holds thread progress up: a word, and a sentence about it. */
+	bool runnable;		 /* its thread is runnable, but has no CPU */
+	/* Does it hold up thread progress?  A word, and a sentence. */
 	const char *holds_progress, *holds_how;
 	const char *native[SCHED_NOW_FRAMES];
 	unsigned int nr_native;
-	/* Of all samples, the process that it ran for the longest time without a pause. */
+	/* Of all samples, the process that it ran longest in one time slice. */
 	struct {
 		uint64_t ns; /* at least; 0 = none */
 		const char *pid, *name;
-		bool over; /* and the row does not show that */
+		bool over; /* that slice has ended: the row shows another one */
 	} longest;
 };
 
@@ -40,11 +40,11 @@ enum sched_now_progress {
 	PROGRESS_UNKNOWN,
 	PROGRESS_MOVES,
 	PROGRESS_STILL,
-	PROGRESS_NOT_NEEDED, /* all wait for work */
+	PROGRESS_NOT_NEEDED, /* all schedulers wait for work */
 };
 
 struct sched_now_answer {
-	bool live, stopped; /* a node that runs; the whole node is stopped */
+	bool live, stopped; /* not a core file; stopped by SIGSTOP */
 	unsigned int nr_samples;
 	uint64_t duration_ns;
 	struct sched_now_row *rows;
@@ -52,11 +52,11 @@ struct sched_now_answer {
 	struct {
 		enum sched_now_progress state;
 		uint64_t value, still_ns;
-		const char *waits_for; /* of what is no scheduler */
+		const char *waits_for; /* a thread that is no scheduler */
 	} progress;
 	struct {
 		bool blocked, dirty;
-		unsigned int nr, nr_pids; /* processes that asked for it; those that are named */
+		unsigned int nr, nr_pids; /* processes that block; how many are in pids[] */
 		const char *const *pids;
 	} block; /* of multi-scheduling */
 };

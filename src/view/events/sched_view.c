@@ -19,7 +19,7 @@
 struct sched_row {
 	struct group_row of;
 	struct sched_count seen;
-	uint64_t time_ns, dirty_ns, slices; /* of all, as far as that is known */
+	uint64_t time_ns, dirty_ns, slices; /* scaled */
 	uint64_t mean_ns;
 	uint64_t reductions, waits, wait_ns, mean_wait_ns; /* likewise */
 	double share;					   /* of the time */
@@ -38,7 +38,7 @@ static void add_longest(struct strbuf *out, uint64_t ns, bool cut)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* A time of those that waited. */
+/* A cell with a time of waits; nothing without waits. */
 #define WAIT_CELL(name, ns)                                                                        \
 	static void text_##name(struct strbuf *out, const void *row, const void *ctx)              \
 	{                                                                                          \
@@ -90,7 +90,7 @@ const struct table_column sched_columns[] = {
 
 /* ---- longest slices -------------------------------------------------------------------------- */
 
-/* "<0.80.0>  my_server", "#Port<0.5>  tcp_inet (tcp_inet)" */
+/* Adds "<0.80.0>  my_server" or "#Port<0.5>  tcp_inet (tcp_inet)". */
 static void add_whose(struct strbuf *out, const struct names *n, const struct sched_long *l)
 {
 	const struct name_process *p = names_process(n, l->process);
@@ -214,7 +214,7 @@ static struct sched_row make_row(const struct sched_answer *a, const struct sche
 	return r;
 }
 
-/* Of the groups of which something was seen; the rows are malloc'ed. */
+/* The groups of which anything was seen; the rows are malloc'ed. */
 static struct table make_table(const struct sched_answer *a)
 {
 	const struct sched_stats *s = a->stats;
@@ -231,8 +231,8 @@ static struct table make_table(const struct sched_answer *a)
 	return t;
 }
 
-/* A slice or a wait of which one end was not watched is in no sum, and the longer it is the more
- * likely that is: scaling by what was watched does not make up for it. */
+/* Are sums biased?  If probes are sampled, a slice or a wait whose begin or end was not seen is in
+ * no sum, which is more likely for long ones; scaling does not make up for that. */
 static bool excludes_truncated(const struct sched_answer *a)
 {
 	return a->scale > 1;

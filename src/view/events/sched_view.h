@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The answer of `ebeam sched`: scheduling as model/stats/sched_stats.h adds it up. */
+/* The answer of `ebeam sched`: scheduling, from model/stats/sched_stats.h. */
 #ifndef EBEAM_VIEW_SCHED_VIEW_H
 #define EBEAM_VIEW_SCHED_VIEW_H
 
@@ -7,13 +7,13 @@
 #include "view/table/answer_view.h"
 
 struct sched_answer {
-	const struct sched_stats *stats; /* as they were seen; borrowed */
-	double scale;			 /* of counts of slices, for what was sampled */
-	double long_scale;		 /* of those that were long */
-	double time_scale;		 /* of times */
-	double dirty_scale;		 /* likewise on dirty schedulers */
-	bool by_memory;	  /* how long normal schedulers were busy was known for that */
-	bool joined;	  /* long slices are those of long_schedule: they need no scale */
+	const struct sched_stats *stats; /* unscaled; borrowed */
+	double scale;			 /* factor for counts of slices, if they were sampled */
+	double long_scale;		 /* factor for counts of long slices */
+	double time_scale;		 /* factor for times on normal schedulers */
+	double dirty_scale;		 /* factor for times on dirty schedulers */
+	bool by_memory;	  /* time_scale is from busy times that were read from memory */
+	bool joined;	  /* long slices come from long_schedule, and need no scale */
 	uint64_t from_ns; /* since 1970 */
 	uint64_t duration_ns;
 };

@@ -42,7 +42,7 @@ static void write_line(FILE *f, enum doctor_state state, bool color, const char 
 		color ? "\033[0m" : "", what, *more ? ": " : "", more);
 }
 
-/* `before`: the row above it; NULL = none. */
+/* `before`: the row above, whose reason and fix are not repeated; NULL = none. */
 static void write_row(FILE *f, const struct doctor_row *row, const struct doctor_row *before,
 		      bool color)
 {
@@ -60,7 +60,7 @@ static void write_row(FILE *f, const struct doctor_row *row, const struct doctor
 		fprintf(f, "%13sfix: %s\n", "", row->fix);
 }
 
-/* Rows from `at` on that stand under one title. */
+/* How many rows from `at` on have the same title. */
 static size_t group_len(const struct doctor_report *r, size_t at)
 {
 	const struct doctor_row *rows = r->rows;
@@ -72,7 +72,7 @@ static size_t group_len(const struct doctor_report *r, size_t at)
 	return end - at;
 }
 
-/* Of several nodes the details that are in order are only counted. */
+/* Are the rows only counted?  Those of several nodes are, if all is available. */
 static bool is_summed_up(const struct doctor_report *r, const struct doctor_row *rows, size_t len)
 {
 	if (r->nr_nodes < 2 || !rows->os_pid || strcmp(rows->group, "node") == 0)

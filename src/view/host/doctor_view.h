@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam doctor` reports: rows about the host and its nodes. */
+/* The answer of `ebeam doctor`: rows about the host and its nodes. */
 #ifndef EBEAM_VIEW_DOCTOR_VIEW_H
 #define EBEAM_VIEW_DOCTOR_VIEW_H
 
@@ -11,12 +11,12 @@ struct doctor_row {
 	const char *group;   /* "kernel", "privileges", "limits", "program", "node" */
 	int os_pid;	     /* of the node, 0 = about the host */
 	const char *feature; /* "BPF ring buffer" */
-	const char *purpose; /* "samples reach ebeam"; NULL = the name says it */
+	const char *purpose; /* "samples reach ebeam"; NULL = clear from the name */
 	enum doctor_state state;
 	char seen[256];	 /* what was found: "6.1.0-13-amd64", "2" */
-	char why[1024];	 /* what does not work without it, or because of it; "" if available */
+	char why[1024];	 /* what does not work because of this row; "" if available */
 	const char *fix; /* NULL = none, or nothing to fix */
-	int blocks;	 /* exit code that `record` would have because of it; 0 = it works */
+	int blocks;	 /* exit code of `record` because of this row; 0 = it works */
 };
 
 /* Texts: NULL = not known; borrowed. */
@@ -27,15 +27,15 @@ struct doctor_node {
 };
 
 struct doctor_report {
-	const struct doctor_row *rows; /* those of a group stand together */
+	const struct doctor_row *rows; /* rows of a group follow each other */
 	const struct doctor_node *nodes;
 	size_t nr_rows, nr_nodes;
 	int exit_code;	 /* of `record` */
-	bool is_core;	 /* all is about a core file */
-	bool none_found; /* no node runs here */
+	bool is_core;	 /* the report is about a core file */
+	bool none_found; /* no node runs on this host */
 };
 
-/* all: also the details of several nodes that are in order. */
+/* all: of several nodes, also rows that are all right. */
 void doctor_view_write(FILE *f, const struct doctor_report *r, bool color, bool all);
 /* Writes "data". */
 void doctor_view_json(struct jsonw *w, const struct doctor_report *r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam list` says: the nodes of a host. */
+/* The answer of `ebeam list`: the nodes of a host. */
 #ifndef EBEAM_VIEW_LIST_VIEW_H
 #define EBEAM_VIEW_LIST_VIEW_H
 
@@ -13,10 +13,10 @@ struct list_row {
 	uint32_t process_count, port_count, atom_count;
 	uint64_t uptime_s, rss; /* of the process; rss: bytes */
 	const char *exe, *container, *container_name, *pod_uid;
-	bool identified; /* these are known: */
+	bool identified; /* stripped and usdt are known */
 	bool stripped, usdt;
 	bool supported;
-	bool stopped; /* by a signal: nothing happens in it */
+	bool stopped; /* by SIGSTOP */
 	const char *untested, *unsupported_reason;
 };
 

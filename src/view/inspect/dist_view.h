@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam dist` says: a node's connections to other nodes, and what epmd on its host lists. */
+/* The answer of `ebeam dist`: a node's connections to other nodes, and the names of epmd. */
 #ifndef EBEAM_VIEW_DIST_VIEW_H
 #define EBEAM_VIEW_DIST_VIEW_H
 
@@ -8,9 +8,9 @@
 /* Texts: NULL = none, or not known; numbers: UINT64_MAX = not known. */
 struct dist_row {
 	const char *name, *type, *state;
-	const char *controller, *owner;		 /* a port or a process; a process */
-	const char *local, *peer, *socket_state; /* of the socket that carries it */
-	struct table_list waiting;		 /* processes */
+	const char *controller, *owner;		 /* a port or a process; always a process */
+	const char *local, *peer, *socket_state; /* of the connection's socket */
+	struct table_list waiting;		 /* processes suspended as it is busy */
 	uint64_t in, out;			 /* packets */
 	uint64_t queue;				 /* bytes */
 	uint64_t creation, connection_id, flags;

@@ -7,7 +7,7 @@
 
 struct dump_process { /* NULL = none, or not known */
 	const char *pid, *name, *status, *current;
-	bool stale; /* it runs: `current` is where it last stopped */
+	bool stale; /* the process runs: `current` is where it last stopped */
 };
 
 #endif

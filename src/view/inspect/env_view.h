@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam env` says: the environment of applications. */
+/* The answer of `ebeam env`: the environment of applications. */
 #ifndef EBEAM_VIEW_ENV_VIEW_H
 #define EBEAM_VIEW_ENV_VIEW_H
 
@@ -7,21 +7,21 @@
 #include "view/table/table.h"
 
 struct env_key {
-	const char *name;    /* as it is */
-	const char *written; /* as the language does: in text */
+	const char *name;    /* text of the atom, for JSON */
+	const char *written; /* in the syntax of Erlang or Elixir, for text */
 	const char *value;
 };
 
 struct env_app {
 	const char *name, *vsn; /* vsn: NULL = not known */
 	bool loaded;
-	size_t nr; /* of the keys, which stand behind those of the application before */
+	size_t nr; /* of its keys, which follow those of the last application */
 };
 
 struct env_answer {
 	VEC(struct env_app) apps;
 	VEC(struct env_key) keys;
-	bool named; /* the user has named them: those without keys are shown like the others */
+	bool named; /* the user has named the applications: show those without keys, too */
 };
 
 void env_view_write(FILE *f, const struct env_answer *a, bool color);

@@ -161,7 +161,7 @@ void ets_view_write(FILE *f, const struct ets_answer *a)
 	char shown[32], size[32];
 
 	add_details(&text, a);
-	/* What a node has in a table may hold what a terminal would obey. */
+	/* Objects may hold escape sequences, which table_write_text() replaces. */
 	table_write_text(f, &text);
 	if (a->objects.nr)
 		fprintf(f, "\n%s of %s objects, %s:\n%s",

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam ets` says: the ETS tables of a node, or one of them with some of its objects. */
+/* The answer of `ebeam ets`: the ETS tables of a node, or one of them with some of its objects. */
 #ifndef EBEAM_VIEW_ETS_VIEW_H
 #define EBEAM_VIEW_ETS_VIEW_H
 
 #include "view/table/table.h"
 
 struct ets_row {
-	uint64_t key; /* of no other table of the node */
+	uint64_t key; /* unique among the tables of the node */
 	struct table_name name, owner_name;
 	char id[48];		  /* "#Ref<0.1.2.3>" */
 	char owner[32], heir[32]; /* processes; "" = none */
-	uint64_t owner_term;	  /* in the order of their making, as far as terms tell */
+	uint64_t owner_term;	  /* orders owners about by when they were spawned */
 	uint64_t bytes, words, objects;
 	uint32_t keypos;
 	const char *type, *protection, *write_concurrency; /* words of ets:info/1 */
@@ -26,8 +26,8 @@ struct ets_fixer {
 
 struct ets_answer {
 	const struct ets_row *row;
-	bool hash; /* objects are in so many buckets, not in a tree: */
-	uint64_t buckets;
+	bool hash;	  /* objects are in a hash table, not in a tree */
+	uint64_t buckets; /* of the hash table */
 	const struct ets_fixer *fixed_by;
 	size_t nr_fixed_by;
 	bool fixed_by_truncated; /* there are more, or they cannot be read */

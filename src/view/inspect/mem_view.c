@@ -10,12 +10,12 @@
 
 #define ROW(p) ((const struct mem_row *)(p))
 
-/* Counters of a busy node may be of slightly different times. */
+/* fdim(): counters of a busy node may be of slightly different times. */
 TABLE_VALUE(wasted, struct mem_row, fdim((double)r->all.carriers_size, (double)r->all.blocks_size))
 TABLE_VALUE(utilization, struct mem_row,
 	    r->all.carriers_size ? (double)r->all.blocks_size / (double)r->all.carriers_size : 1)
 
-/* The worst first. */
+/* Lowest utilization first. */
 static int by_utilization(const void *a, const void *b)
 {
 	return cell_by_number(utilization(b), utilization(a));
@@ -30,7 +30,7 @@ static void col_instance(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addf(out, "%" PRIu32, ROW(row)->instance);
 }
 
-/* As erlang:system_info({allocator, Type}) tells them apart. */
+/* The carriers of one kind (mbcs, sbcs, pool), as in erlang:system_info({allocator, Type}). */
 static void json_carriers(struct jsonw *w, const char *key, const struct mem_carriers *c)
 {
 	jsonw_begin_object(w, key);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam mem` says: memory by type, and the allocators. */
+/* The answer of `ebeam mem`: memory by type, and the allocators. */
 #ifndef EBEAM_VIEW_MEM_VIEW_H
 #define EBEAM_VIEW_MEM_VIEW_H
 
 #include "view/table/table.h"
 
-/* Bytes, UINT64_MAX = not known: as erlang:memory/0 names them, in order and with how text indents
- * each; and parts of it, as erlang:system_info(allocated_areas) does. */
+/* Bytes, UINT64_MAX = not known.  MEM_SIZES: as in erlang:memory/0, with the label and indent of
+ * each in text.  MEM_AREAS: parts of it, as in erlang:system_info(allocated_areas). */
 #define MEM_SIZES(_)                                                                               \
 	_(total, "total")                                                                          \
 	_(processes, "  processes")                                                                \
@@ -38,8 +38,8 @@ struct mem_carriers {
 /* An instance of an allocator, or all those of a type. */
 struct mem_row {
 	const char *type;
-	uint32_t instance;  /* if `instances` is 0 */
-	uint32_t instances; /* that were added up */
+	uint32_t instance;  /* number of the instance, if `instances` is 0 */
+	uint32_t instances; /* how many instances the row is the sum of */
 	struct mem_carriers all, mbcs, sbcs, pool;
 };
 
@@ -58,7 +58,7 @@ extern const struct table mem_table; /* without rows */
 /* Adds an instance to its type. */
 void mem_row_add(struct mem_row *to, const struct mem_row *r);
 
-/* Types are all shown, so many instances as *o says. */
+/* Writes all types, and instances up to o->limit. */
 int mem_view_write(FILE *f, const struct mem_answer *a, const struct table_options *o,
 		   struct error *err);
 /* The value of "data". */

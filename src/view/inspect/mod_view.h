@@ -6,7 +6,7 @@
 #include "view/table/table.h"
 
 struct mod_row {
-	const char *name; /* as people write it */
+	const char *name; /* in the syntax of Erlang or Elixir */
 	bool old_code, nifs, on_load, torn;
 	uint32_t functions;
 	uint64_t size, old_size; /* bytes */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam dump --old-code` says: modules with old code, and the processes that run it. */
+/* The answer of `ebeam dump --old-code`: modules with old code, and the processes that run it. */
 #ifndef EBEAM_VIEW_OLD_CODE_VIEW_H
 #define EBEAM_VIEW_OLD_CODE_VIEW_H
 
@@ -20,8 +20,8 @@ struct old_code_row {
 
 struct old_code_answer {
 	VEC(struct old_code_module) modules;
-	VEC(struct old_code_row) rows; /* of those that are shown */
-	size_t processes;	       /* all that run old code */
+	VEC(struct old_code_row) rows; /* of the processes that are shown */
+	size_t processes;	       /* number of all processes that run old code */
 };
 
 int old_code_view_write(FILE *f, const struct old_code_answer *a, bool color, struct error *err);

@@ -24,7 +24,7 @@ static void col_name(struct strbuf *out, const void *row, const void *ctx)
 	const char *name = ROW(row)->name;
 
 	(void)ctx;
-	/* The whole command line of a program is too long to be read here. */
+	/* The name of a spawned program is its whole command line. */
 	if (name && strlen(name) > NAME_SHOWN)
 		strbuf_addf(out, "%.*s...", NAME_SHOWN - 3, name);
 	else if (name)
@@ -66,7 +66,7 @@ static void col_fd(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addf(out, "%s%d", in >= 0 ? "," : "", to);
 }
 
-/* Connections instead of bytes if it listens. */
+/* Adds the length of a queue: bytes; connections of a socket that listens. */
 static void add_queue(struct strbuf *out, const struct port_row *r, uint64_t queued)
 {
 	if (queued == UINT64_MAX)

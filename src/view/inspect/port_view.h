@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam port` says: a node's ports, and the sockets behind them. */
+/* The answer of `ebeam port`: a node's ports, and their sockets. */
 #ifndef EBEAM_VIEW_PORT_VIEW_H
 #define EBEAM_VIEW_PORT_VIEW_H
 
@@ -21,20 +21,20 @@ struct port_row {
 	uint64_t input, output, queue_size, memory; /* bytes */
 	uint64_t os_pid;
 	struct table_list links, monitors, monitored_by, suspended;
-	struct port_fd fds[2];	/* read and written; of a socket the first */
-	bool is_stream;		/* they are */
-	bool is_socket;		/* all below is its own */
+	struct port_fd fds[2];	/* for reading and for writing; of a socket only the first */
+	bool is_stream;		/* fds are those of the drivers fd and spawn (PORT_FD_STREAM) */
+	bool is_socket;		/* it has a socket, which all members below are about */
 	bool listening;		/* recv_q and send_q are connections, not bytes */
-	struct table_list inet; /* what its driver says, as prim_inet:getstatus/1 */
-	const char *protocol;	/* NULL: the kernel does not say anything */
-	const char *state;	/* as the kernel says, else as its driver */
+	struct table_list inet; /* state of the driver, as in prim_inet:getstatus/1 */
+	const char *protocol;	/* NULL: not known by the kernel */
+	const char *state;	/* in the kernel, else in the driver */
 	const char *local, *peer;
 	uint64_t recv_q, send_q;
 };
 
 extern const struct table port_table; /* without rows */
 
-/* Ports, and their sums. */
+/* Writes the ports, and their sums. */
 int port_view_write(FILE *f, const struct table *ports, const struct table_options *o,
 		    struct error *err);
 

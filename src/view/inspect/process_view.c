@@ -19,7 +19,7 @@ static void text_trap_exit(struct strbuf *out, const void *row, const void *ctx)
 
 #define FIELD(name, type) TABLE_FIELD(#name, "", type, struct process_answer, name)
 
-/* Text has a line for each. */
+/* Fields for which text has a line each. */
 static const struct table_column facts[] = {
 	{FIELD(message_queue_len, COUNT)},
 	{FIELD(memory, BYTES)},
@@ -50,7 +50,7 @@ static const struct table_column relations[] = {
 	{FIELD(suspending, LIST)}, {FIELD(suspended_by, LIST)}, {0},
 };
 
-/* As JSON only. */
+/* Fields of JSON only. */
 static const struct table_column others[] = {
 	{FIELD(pid, TEXT)},	      {FIELD(registered_name, NAME)},
 	{FIELD(label, TEXT)},	      {FIELD(current_function, TEXT)},
@@ -274,7 +274,8 @@ void process_view_json(struct jsonw *w, const struct process_answer *a)
 
 #define HEADING(f, o, ...) (fputc('\n', f), table_heading(f, (o)->color, __VA_ARGS__))
 
-/* A process in a BIF, or that runs, has stopped last in another function than it is in. */
+/* Is the current location in the current function?  Not if the process is in a BIF, or runs: then
+ * the location is where it last stopped. */
 static bool is_at(const struct process_answer *a)
 {
 	const char *mfa = a->current_location.mfa;
@@ -368,7 +369,7 @@ static void write_stack(FILE *f, const struct process_answer *a, const struct ta
 	}
 }
 
-/* In lines of about 100 columns. */
+/* Writes a list in lines of about 100 columns. */
 static void write_list(FILE *f, const char *name, const struct table_list *l, size_t limit)
 {
 	size_t column = 0;
@@ -407,12 +408,12 @@ static void write_relations(FILE *f, const struct process_answer *a, const struc
 	}
 }
 
-/* Schedulers look at their timers between slices: what is late by less than this is just due. */
+/* Schedulers check their timers between slices: a timer that is late by less than this is due. */
 #define TIMER_LATE_MS 10
-/* So late is none whose scheduler works. */
+/* A timer is that late only if its scheduler does not work. */
 #define TIMER_STUCK_MS 1000
 
-/* "in 1.500 s", "due", "overdue by 20.000 s" */
+/* Adds "in 1.500 s", "due" or "overdue by 20.000 s". */
 static void add_timer_left(struct strbuf *out, const struct process_timer *t)
 {
 	if (t->paused)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `ebeam inspect` says of one process; members are called as erlang:process_info/2 calls them.
- * Texts: NULL = none, or not known.  Lists that text cuts need hold no more than it shows.
+ * The answer of `ebeam inspect` about one process; members have the names of
+ * erlang:process_info/2.  Texts: NULL = none, or not known.  Lists that text truncates need only
+ * have the elements that it shows.
  */
 #ifndef EBEAM_VIEW_PROCESS_VIEW_H
 #define EBEAM_VIEW_PROCESS_VIEW_H
@@ -12,14 +13,14 @@
 struct process_frame {
 	const char *mfa, *file;
 	uint64_t line;	     /* UINT64_MAX = not known */
-	struct table_list y; /* its registers; texts == NULL: were not asked for */
+	struct table_list y; /* Y registers; texts == NULL: were not asked for */
 };
 
 struct process_timer {
-	bool receive; /* the `after` of its receive; else: */
+	bool receive; /* the `after` of a receive, which has no ref, to and message */
 	const char *ref, *to, *message;
 	bool by_name, paused;
-	int64_t left; /* milliseconds, as erlang:read_timer/1 has them; less than 0 if it is late */
+	int64_t left; /* milliseconds, as in erlang:read_timer/1; negative = overdue */
 };
 
 struct process_pair {
@@ -34,12 +35,12 @@ struct process_count {	  /* messages of a shape, terms of a kind */
 struct process_root { /* one of the largest terms of the heap */
 	char where[96];
 	uint64_t words;
-	bool truncated; /* more than was counted */
+	bool truncated; /* has more words than were counted */
 };
 
 struct process_binary {
 	uint64_t address, bytes, refc;
-	uint64_t references; /* of this process */
+	uint64_t references; /* from this process */
 };
 
 struct process_answer {
@@ -52,7 +53,7 @@ struct process_answer {
 	uint64_t reductions, message_queue_len, memory, catchlevel;
 	uint64_t total_heap_size, heap_size, stack_size; /* words */
 	bool trap_exit, hibernating, torn;
-	bool stale; /* it ran, or moved while it was read */
+	bool stale; /* the process ran while it was read */
 	const char *waits_for, *wait_reason;
 	uint64_t waiting_ms; /* UINT64_MAX = not known */
 
@@ -69,10 +70,10 @@ struct process_answer {
 
 	const char *state, *behaviour, *state_unknown; /* why the state is not known */
 
-	uint64_t messages; /* that were counted, else message_queue_len */
+	uint64_t messages; /* as counted, else message_queue_len */
 	struct table_list first,
-		last; /* NULL: not decoded yet; last.texts == NULL: not asked for */
-	bool shaped;  /* what follows is known */
+		last; /* a text NULL: not decoded yet; last.texts == NULL: not asked for */
+	bool shaped;  /* the members up to other_signals are known */
 	VEC(struct process_count) shapes;
 	size_t all_shapes;
 	bool more_shapes;	/* than are shown */
@@ -90,17 +91,17 @@ struct process_answer {
 	size_t all_binaries;
 	uint64_t binary_bytes, binary_references, binaries_in_messages;
 
-	bool counted; /* the heap is; words: */
+	bool counted; /* the members below are known; words of the heap */
 	uint64_t young, old, fragments, unknown;
 	VEC(struct process_count) kinds;
 	VEC(struct process_root) largest;
 };
 
-/* Elements of a list that are shown; messages, of the first and of the last. */
+/* Elements of a list that text shows; messages of `first` and of `last` that it shows. */
 #define PROCESS_SHOWN	 20
 #define PROCESS_MESSAGES 3
 
-/* *o: color, and the limit, which is PROCESS_SHOWN if it is 0. */
+/* Of *o only color and limit are used; limit 0 = PROCESS_SHOWN. */
 void process_view_write(FILE *f, const struct process_answer *a, const struct table_options *o);
 /* Writes "data". */
 void process_view_json(struct jsonw *w, const struct process_answer *a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam dump` says: stacks of all processes, equal ones merged. */
+/* The answer of `ebeam dump`: stacks of all processes, equal ones merged. */
 #ifndef EBEAM_VIEW_STACKS_VIEW_H
 #define EBEAM_VIEW_STACKS_VIEW_H
 
@@ -12,11 +12,11 @@
 
 struct stacks_row {
 	uint64_t count; /* of processes */
-	uint8_t status; /* as in process_status_names[] */
-	bool stale;	/* they run: it is where they last stopped */
+	uint8_t status; /* index in process_status_names[] */
+	bool stale;	/* the processes run: the stack is where they last stopped */
 	bool truncated;
-	/* What process_info(P, current_function) says; NULL = undefined.  Outside: it is not the
-	 * function of the top frame, but one that is no code there. */
+	/* The function of process_info(P, current_function); NULL = undefined.  outside: it is not
+	 * the function of the top frame, see dump_current_is_extra(). */
 	const struct name_frame *current;
 	bool outside;
 	const uint64_t *frames; /* ids, top first */
@@ -36,7 +36,7 @@ struct stacks_answer {
 /* Processes of a stack that text names. */
 #define STACKS_EXAMPLES 4
 
-/* whole: deep stacks too. */
+/* whole: with all frames of deep stacks. */
 void stacks_view_write(FILE *f, const struct stacks_answer *a, bool whole, bool color);
 /* Writes "data". */
 void stacks_view_json(struct jsonw *w, const struct stacks_answer *a);

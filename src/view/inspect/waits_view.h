@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam dump --waits` says: who waits for whom, where that leads, and since when. */
+/* The answer of `ebeam dump --waits`: who waits for whom, in chains and circles, since when. */
 #ifndef EBEAM_VIEW_WAITS_VIEW_H
 #define EBEAM_VIEW_WAITS_VIEW_H
 
@@ -7,49 +7,49 @@
 #include "view/inspect/dump_process.h"
 #include "view/table/table.h"
 
-/* Members of a chain or circle that text shows: so many, and the last one. */
+/* Members of a chain or circle that text shows, besides the last one. */
 #define WAITS_PATH_SHOWN 20
 
-/* How long somebody has been waiting. */
+/* How long a process has been waiting. */
 struct waits_since {
 	uint64_t ms;	 /* UINT64_MAX = not known */
 	const char *how; /* "timer", "at_least"; NULL = not known */
 };
 
-/* One who waits, or is waited for. */
+/* A process or something else that waits, or is waited for. */
 struct waits_party {
-	struct dump_process p; /* pid: what it is, if it is no process */
+	struct dump_process p; /* if it is no process, p.pid describes it */
 	uint64_t queue;	       /* messages; UINT64_MAX: it is no process */
-	const char *reason;    /* why it waits; NULL = it does not */
+	const char *reason;    /* why it waits; NULL = it does not wait */
 	struct waits_since since;
 };
 
 struct waits_target {
 	struct wait_target n;
 	struct waits_party who;
-	const char *reason;	    /* of one who waits for it; NULL = no process does */
-	struct waits_since longest; /* of those who do */
+	const char *reason;	    /* why one of them waits for it; NULL = no process does */
+	struct waits_since longest; /* longest wait for it */
 };
 
 struct waits_pair {
 	struct waits_party from, to;
 };
 
-/* Of targets, chains, waits and monitors there need be no more than are shown. */
+/* Targets, chains, waits and monitors that are not shown may be left out. */
 struct waits_answer {
 	const struct wait_graph *graph;
-	struct waits_target *targets; /* of graph->targets */
-	struct waits_party *members;  /* of graph->nodes */
+	struct waits_target *targets; /* texts of graph->targets */
+	struct waits_party *members;  /* texts of graph->nodes */
 	VEC(struct waits_pair) waits, monitors;
 	size_t all_waits, all_monitors;
-	size_t waited_for;    /* targets for which a process waits itself */
-	uint64_t unexplained; /* processes suspended, by what is not known */
+	size_t waited_for;    /* targets for which a process waits directly */
+	uint64_t unexplained; /* processes that are suspended, it is not known by whom */
 };
 
-/* *o: color, limit. */
+/* Of *o only color and limit are used. */
 int waits_view_write(FILE *f, const struct waits_answer *a, const struct table_options *o,
 		     struct error *err);
-/* Writes "data".  *o: limit. */
+/* Writes "data"; of *o only the limit is used. */
 void waits_view_json(struct jsonw *w, const struct waits_answer *a, const struct table_options *o);
 
 #endif

@@ -15,14 +15,14 @@ static bool is_between(uint32_t c, uint32_t first, uint32_t last)
 	return c >= first && c <= last;
 }
 
-/* They choose one of several pictures of the character before; terminals do not agree on what that
- * does to its width. */
+/* Variation selectors choose a glyph of the character before; terminals do not agree on its width
+ * then. */
 static bool is_variation(uint32_t c)
 {
 	return is_between(c, 0xfe00, 0xfe0f) || is_between(c, 0xe0100, 0xe01ef);
 }
 
-/* Vowels and final consonants of Korean, which terminals draw into the letter before. */
+/* Vowels and final consonants of Hangul, which terminals draw into the syllable before. */
 static bool is_jamo_tail(uint32_t c)
 {
 	return is_between(c, 0x1160, 0x11ff) || is_between(c, 0xd7b0, 0xd7fb);
@@ -47,7 +47,7 @@ static struct character shown(uint32_t c, bool after_one)
 		if (is_variation(c))
 			return (struct character){0, 0};
 		return after_one ? (struct character){c, 0} : hidden;
-	case UTF8PROC_CATEGORY_MC: /* utf8proc says 0, but these marks stand beside the letter */
+	case UTF8PROC_CATEGORY_MC: /* spacing marks: utf8proc says 0, but they take a column */
 		return (struct character){c, 1};
 	default:
 		if (is_jamo_tail(c))

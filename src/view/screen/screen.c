@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See screen.h.  Invariant: a cell of width 2 is followed, in its row, by one of width 0, and a
- * cell of width 0 follows one of width 2; what overwrites one half blanks the other. */
+ * cell of width 0 follows one of width 2; if one half is overwritten, the other becomes blank. */
 #include "view/screen/screen.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ void screen_copy(struct screen *to, const struct screen *from)
 		struct screen_cell *cells = &to->cells[row * to->columns];
 
 		memcpy(cells, &from->cells[row * from->columns], columns * sizeof(*cells));
-		if (columns && cells[columns - 1].width == 2) /* its half is cut off */
+		if (columns && cells[columns - 1].width == 2) /* its right half is outside */
 			blank(&cells[columns - 1]);
 		if (columns < to->columns && cells[columns].width == 0)
 			blank(&cells[columns]);
@@ -125,7 +125,7 @@ const struct screen_cell *screen_at(const struct screen *s, unsigned row, unsign
 
 /* ---- cells -------------------------------------------------------------------------------- */
 
-/* The cell is about to be overwritten: if it is half of a wide character, the other half goes. */
+/* A cell is about to be overwritten: blanks the other half if it is half of a wide character. */
 static void part_wide(struct screen *s, unsigned row, unsigned column)
 {
 	struct screen_cell *cell = &s->cells[row * s->columns + column];
@@ -137,7 +137,7 @@ static void part_wide(struct screen *s, unsigned row, unsigned column)
 	blank(cell);
 }
 
-/* Row and column lie in the grid, and so does the right half. */
+/* Puts a character into a cell; the cell is in the grid, and so is the right half of a wide one. */
 static void put(struct screen *s, unsigned row, unsigned column, enum screen_style style,
 		const struct character *c)
 {
@@ -166,13 +166,13 @@ static void join(struct screen_cell *cell, uint32_t c)
 	}
 }
 
-/* Columns of the row that lie between `column` and column + width, as a number of them. */
+/* How many of the columns from `column` to column + width are in the grid. */
 static unsigned clip(const struct screen *s, unsigned row, unsigned column, unsigned width)
 {
 	return row < s->rows && column < s->columns ? MIN(width, s->columns - column) : 0;
 }
 
-/* One character, if it lies in the grid. */
+/* Puts a character, as far as it is in the grid. */
 static void put_shown(struct screen *s, unsigned row, unsigned column, enum screen_style style,
 		      const struct character *c)
 {
@@ -184,7 +184,7 @@ static void put_shown(struct screen *s, unsigned row, unsigned column, enum scre
 		put(s, row, column, style, c);
 		return;
 	}
-	/* A wide one without UTF-8 takes its two columns all the same; at the edge, half of one. */
+	/* A wide character takes two columns without UTF-8, too; at the edge only one. */
 	if (!s->utf8)
 		one.c = (unsigned char)character_ascii(c->c);
 	put(s, row, column, style, &one);
@@ -202,7 +202,7 @@ unsigned screen_text(struct screen *s, unsigned row, unsigned column, unsigned w
 	struct screen_cell *last = NULL;
 	unsigned used = 0;
 
-	column = MIN(column, SCREEN_MAX_COLUMNS); /* no sum below overflows */
+	column = MIN(column, SCREEN_MAX_COLUMNS); /* so that no sum below overflows */
 	for (size_t i = 0; i < len;) {
 		struct character c;
 
@@ -283,7 +283,7 @@ void screen_restyle(struct screen *s, unsigned row, unsigned column, unsigned wi
 
 #define EIGHTHS 8
 
-/* Part of a column: which style, how many eighths of it. */
+/* A part of one column of a bar. */
 struct slice {
 	enum screen_style style; /* SCREEN_IDLE = nothing is drawn */
 	unsigned eighths;
@@ -311,7 +311,7 @@ static char bar_letter(enum screen_style style)
 	}
 }
 
-/* The two longest slices of a column, in their order. */
+/* Keeps the two longest slices of a column, in their order. */
 static size_t longest_two(struct slice *slices, size_t nr)
 {
 	while (nr > 2) {
@@ -335,7 +335,8 @@ static void bar_column(struct screen *s, unsigned row, unsigned column, struct s
 	nr = longest_two(slices, nr);
 	if (nr == 2 && slices[1].eighths > slices[0].eighths)
 		most = &slices[1];
-	/* Nothing can be drawn of a column whose left part is empty: blocks start at the left. */
+	/* A column whose left part is empty cannot be drawn, as block characters start at the
+	 * left. */
 	if (!s->utf8 || !s->color || nr < 2 || slices[0].style == SCREEN_IDLE) {
 		if (!s->utf8 || !s->color)
 			c.c = (unsigned char)bar_letter(most->style);
@@ -344,7 +345,7 @@ static void bar_column(struct screen *s, unsigned row, unsigned column, struct s
 		put(s, row, column, most->style == SCREEN_IDLE ? SCREEN_PLAIN : most->style, &c);
 		return;
 	}
-	/* Of three or more, the longest two share what the others have left. */
+	/* Of three or more slices only the longest two are drawn, over the whole column. */
 	c.c = BLOCK_LEFT -
 	      MAX(1u, slices[0].eighths * EIGHTHS / (slices[0].eighths + slices[1].eighths));
 	put(s, row, column, slices[0].style, &c);
@@ -352,7 +353,7 @@ static void bar_column(struct screen *s, unsigned row, unsigned column, struct s
 		s->cells[row * s->columns + column].ground = (uint8_t)slices[1].style;
 }
 
-/* Where a part ends, in eighths, if those before and itself have `sum` of the bar. */
+/* Where a part ends, in eighths of a column, if the parts up to it have `sum` of the bar. */
 static unsigned bar_end(double sum, unsigned width)
 {
 	return (unsigned)lround(MIN(sum, 1.0) * width * EIGHTHS);
@@ -390,7 +391,7 @@ void screen_bar(struct screen *s, unsigned row, unsigned column, unsigned width,
 
 /* ---- sparklines --------------------------------------------------------------------------- */
 
-/* What is not a number is neither less nor greater. */
+/* The least and the greatest value, without NaN. */
 static void find_range(const float *values, size_t nr, float *min, float *max)
 {
 	*min = INFINITY;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A grid of cells that views draw on: terminal.h shows it, and the functions at the end write it
- * as text, with colours, or as a picture.  Drawing is pure and never fails: what lies outside of
- * the grid, or of the width that a caller gives, is not drawn.
+ * as text, with colours, or as an SVG.  Drawing has no side effects and never fails: anything
+ * outside of the grid, or of the given width, is not drawn.
  *
  * Text may come from a node as it is: it is cleaned here (see characters.h).  Rows and columns
  * count from 0 at the top left.
@@ -27,14 +27,14 @@ enum screen_style {
 	SCREEN_TITLE,
 	SCREEN_HEADING, /* of a table, with SCREEN_SORTED for the column that it is sorted by */
 	SCREEN_SORTED,
-	SCREEN_SELECTED, /* the row that one stands on */
+	SCREEN_SELECTED, /* the selected row */
 	SCREEN_TAB,
 	SCREEN_TAB_ON,
 	SCREEN_KEY, /* a key to type, in the line at the bottom */
 	SCREEN_GOOD,
 	SCREEN_WARN,
 	SCREEN_BAD,
-	SCREEN_ERLANG, /* what CPU time goes to: parts of bars, and their legend */
+	SCREEN_ERLANG, /* kinds of CPU time: parts of bars, and their legend */
 	SCREEN_GC,
 	SCREEN_BIF,
 	SCREEN_NIF,
@@ -45,26 +45,27 @@ enum screen_style {
 };
 
 struct screen_cell {
-	uint32_t c[SCREEN_CELL_CHARS]; /* then what joins it, then 0; c[0] is never 0 */
+	uint32_t c[SCREEN_CELL_CHARS]; /* character, never 0; then combining ones, then 0 */
 	uint8_t width;		       /* 1, 2, or 0 = the right half of the cell before */
 	uint8_t style;		       /* enum screen_style */
-	uint8_t ground; /* in bars: the colour of this style is behind; SCREEN_PLAIN = none */
+	uint8_t ground; /* in bars: style whose colour is the background; SCREEN_PLAIN = none */
 	uint8_t unused;
 };
 
 struct screen_part {
-	double share; /* 0 to 1 of the bar; not a number and less than 0 count as 0 */
+	double share; /* 0 to 1 of the bar; NaN and negative numbers count as 0 */
 	enum screen_style style;
 };
 
 struct screen;
 
-/* Both numbers are cut at the greatest above.  Empty, UTF-8, with colour.  Never fails. */
+/* Limits rows and columns to the maxima above.  The screen is empty, UTF-8, with colour.  Never
+ * fails. */
 int screen_open(struct screen **out, unsigned rows, unsigned columns);
 void screen_close(struct screen *s);				       /* NULL ok */
 void screen_resize(struct screen *s, unsigned rows, unsigned columns); /* and clear */
 void screen_clear(struct screen *s);
-/* What stands on `from`, as far as it lies in the grid of `to`, which keeps its size. */
+/* Copies the cells of `from` that are in the grid of `to`, which keeps its size. */
 void screen_copy(struct screen *to, const struct screen *from);
 unsigned screen_rows(const struct screen *s);
 unsigned screen_columns(const struct screen *s);
@@ -72,51 +73,52 @@ unsigned screen_columns(const struct screen *s);
 /* false: bars, sparklines, lines and arrows are ASCII, any other character is '?'. */
 void screen_set_utf8(struct screen *s, bool utf8);
 bool screen_utf8(const struct screen *s);
-/* false: colours will not be seen.  The parts of bars are letters then: e(rlang), g(c), b(if),
- * n(if), p(ort), o(ther), '|' for any other. */
+/* false: the parts of bars are letters, as they have no colours: e(rlang), g(c), b(if), n(if),
+ * p(ort), o(ther), '|' for any other. */
 void screen_set_color(struct screen *s, bool color);
 bool screen_color(const struct screen *s);
 
 /* Columns that a text takes on a screen. */
 size_t screen_text_width(const char *text, size_t len);
 
-/* Text from `column` on, cut at `width`; a wide character that does not fit is left out.  Returns
- * the columns it took, also if they lie outside of the grid. */
+/* Draws text from `column` on, truncated to `width`; a wide character that does not fit is left
+ * out.  Returns the columns that the text takes, also if they are outside of the grid. */
 unsigned screen_text(struct screen *s, unsigned row, unsigned column, unsigned width,
 		     enum screen_style style, const char *text, size_t len);
 unsigned screen_textf(struct screen *s, unsigned row, unsigned column, unsigned width,
 		      enum screen_style style, const char *fmt, ...)
 	__attribute__((format(printf, 6, 7)));
-/* Ends at column + width; blanks before it.  What is too long loses its end. */
+/* Draws text that ends at column + width, with blanks before it; its end is truncated if it is too
+ * long. */
 void screen_text_right(struct screen *s, unsigned row, unsigned column, unsigned width,
 		       enum screen_style style, const char *text, size_t len);
 
-/* `width` times a character of one column. */
+/* Draws `width` times a character of one column. */
 void screen_fill(struct screen *s, unsigned row, unsigned column, unsigned width,
 		 enum screen_style style, uint32_t c);
-/* The style alone, of what stands there. */
+/* Changes the style of cells, and not their characters. */
 void screen_restyle(struct screen *s, unsigned row, unsigned column, unsigned width,
 		    enum screen_style style);
 
-/* The parts one after the other, in eighths of a column; the rest is blank. */
+/* Draws a bar of parts, one after the other, in eighths of a column; the rest is blank. */
 void screen_bar(struct screen *s, unsigned row, unsigned column, unsigned width,
 		const struct screen_part *parts, size_t nr);
 
-/* One column a value, the newest (last) at the right; blank where there is none or it is not a
- * number.  `max` is the full height, 0 none; if it is <= 0, from the least to the greatest of those
- * shown, or a tenth of the greatest if they are nearer: what hardly changes is a low line. */
+/* Draws a column for each value, the last (newest) at the right; blank for NaN or without values.
+ * The full height is `max`, and 0 is empty.  If max <= 0, the range is that of the values shown,
+ * but at least a tenth of the greatest, so that values that hardly change are a low line. */
 void screen_sparkline(struct screen *s, unsigned row, unsigned column, unsigned width,
 		      enum screen_style style, const float *values, size_t nr, float max);
 
-/* NULL outside of the grid. */
+/* A cell; NULL outside of the grid. */
 const struct screen_cell *screen_at(const struct screen *s, unsigned row, unsigned column);
 
-/* Rows without the spaces at their end.  None of these checks for write errors: the caller's FILE
+/* Writes the rows without trailing spaces.  These functions do not check for write errors: the FILE
  * keeps them. */
 void screen_write_text(const struct screen *s, FILE *f);
-/* With escape sequences of terminals of 256 colours (of attributes alone without colour). */
+/* Likewise, with escape sequences for 256 colours (only for attributes without colour). */
 void screen_write_ansi(const struct screen *s, FILE *f);
-/* A picture of a dark terminal, the same bytes for the same screen. */
+/* Writes an SVG that looks like a dark terminal; the same bytes for the same screen. */
 void screen_write_svg(const struct screen *s, FILE *f);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See screen_style.h.  Colours of 256 that can be read on dark and on light; kinds of CPU time have
- * about the colours that they have in flame graphs. */
+/* See screen_style.h.  The 256 colours are readable on dark and on light backgrounds; kinds of CPU
+ * time have about the same colours as in flame graphs. */
 #include "view/screen/screen_style.h"
 
 static const struct cell_style styles[NR_SCREEN_STYLES] = {

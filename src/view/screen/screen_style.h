@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How styles look: one row for each, for terminals and pictures alike. */
+/* Colours and attributes of each style, for terminals and for SVGs. */
 #ifndef EBEAM_VIEW_SCREEN_STYLE_H
 #define EBEAM_VIEW_SCREEN_STYLE_H
 
@@ -22,11 +22,11 @@ struct style_colors {
 struct cell_style {
 	struct style_colors of_256; /* of xterm's palette */
 	struct style_colors of_8;
-	uint8_t color_attributes; /* beside colours */
-	uint8_t plain_attributes; /* instead of colours */
+	uint8_t color_attributes; /* used with colours */
+	uint8_t plain_attributes; /* used without colours */
 };
 
-/* What is no style is SCREEN_PLAIN. */
+/* A number that is no style counts as SCREEN_PLAIN. */
 const struct cell_style *screen_style_of(enum screen_style style);
 
 /* 0xRRGGBB of a colour of xterm's palette. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A screen as text, as text with escape sequences, and as a picture: see screen.h. */
+/* Writes a screen as text, as text with escape sequences, and as an SVG: see screen.h. */
 #include <string.h>
 
 #include "base/compiler.h"
@@ -24,7 +24,7 @@ void screen_write_text(const struct screen *s, FILE *f)
 	struct strbuf line = STRBUF_INIT;
 
 	for (unsigned row = 0; row < screen_rows(s); row++) {
-		size_t len = 0; /* of it without the spaces at the end */
+		size_t len = 0; /* of the line without trailing spaces */
 
 		strbuf_reset(&line);
 		for (unsigned column = 0; column < screen_columns(s); column++) {
@@ -55,7 +55,7 @@ static void add_attributes(struct strbuf *out, unsigned attributes)
 		strbuf_addstr(out, ";7");
 }
 
-/* The sequence that turns what stands before it into the style of the cell. */
+/* The sequence that sets the style of a cell, whatever the style before. */
 static void make_style(struct strbuf *out, const struct screen_cell *cell, bool color)
 {
 	const struct cell_style *style = screen_style_of(cell->style);
@@ -103,7 +103,7 @@ void screen_write_ansi(const struct screen *s, FILE *f)
 	strbuf_free(&line);
 }
 
-/* ---- a picture ------------------------------------------------------------------------------- */
+/* ---- SVG ------------------------------------------------------------------------------------- */
 
 #define CELL_WIDTH  8.4 /* of most monospace fonts at 14 px; texts are stretched to it */
 #define CELL_HEIGHT 18
@@ -152,7 +152,7 @@ static void write_rect(FILE *f, double x, double y, double width, double height,
 		x, y, width, height, color);
 }
 
-/* Blocks are drawn, as fonts do not agree on them. */
+/* Block characters are drawn as rectangles, as fonts differ in them. */
 static bool is_block(const struct screen_cell *cell)
 {
 	return cell->c[0] >= 0x2581 && cell->c[0] <= 0x258f;
@@ -164,7 +164,7 @@ static void write_block(FILE *f, unsigned row, unsigned column, uint32_t c, uint
 	double height = c < 0x2588 ? (c - 0x2580) * CELL_HEIGHT / 8.0 : CELL_HEIGHT;
 	double width = c > 0x2588 ? (0x2590 - c) * CELL_WIDTH / 8.0 : CELL_WIDTH;
 
-	/* A bar is a little lower than its row, so that bars below each other are apart. */
+	/* Bars are a little lower than a row, so that there is a gap between them. */
 	if (c >= 0x2588)
 		write_rect(f, x, y + 3, width, height - 6, color);
 	else
@@ -172,7 +172,7 @@ static void write_block(FILE *f, unsigned row, unsigned column, uint32_t c, uint
 			   height - 5 * height / CELL_HEIGHT, color);
 }
 
-/* Cells [from, to) of a row are of one paint. */
+/* Writes the background of cells [from, to) of a row, which have one paint. */
 static void write_grounds(const struct screen *s, FILE *f, unsigned row, unsigned from, unsigned to,
 			  struct paint p)
 {
@@ -180,7 +180,7 @@ static void write_grounds(const struct screen *s, FILE *f, unsigned row, unsigne
 
 	if (p.ground == PAPER)
 		return;
-	if (is_block(screen_at(s, row, from))) /* behind a block: as low as it is */
+	if (is_block(screen_at(s, row, from))) /* behind a block: of the same height */
 		write_rect(f, left_of(from), y + 3, (to - from) * CELL_WIDTH, CELL_HEIGHT - 6,
 			   p.ground);
 	else
@@ -213,14 +213,14 @@ static void write_words(FILE *f, unsigned row, unsigned column, unsigned columns
 	fputs("</text>\n", f);
 }
 
-/* Words that two spaces part are texts of their own: a font whose spaces are narrower moves nothing
- * then.  Cells [from, to) are of one paint. */
+/* Writes the text of cells [from, to), which have one paint.  Words with two or more spaces between
+ * them are separate elements, so that a font with narrower spaces does not move them. */
 static void write_texts(const struct screen *s, FILE *f, unsigned row, unsigned from, unsigned to,
 			struct paint p)
 {
 	struct strbuf text = STRBUF_INIT;
 	unsigned began = from, ended = from; /* columns of the text; ended: after its last letter */
-	size_t len = 0;			     /* of it up to there */
+	size_t len = 0;			     /* bytes up to there */
 
 	for (unsigned column = from; column <= to; column++) {
 		const struct screen_cell *cell = column < to ? screen_at(s, row, column) : NULL;
@@ -252,7 +252,7 @@ static void write_texts(const struct screen *s, FILE *f, unsigned row, unsigned 
 	strbuf_free(&text);
 }
 
-/* Calls fn for each run of cells of one paint. */
+/* Calls fn for each run of cells with the same paint. */
 static void each_run(const struct screen *s, FILE *f, unsigned row,
 		     void (*fn)(const struct screen *s, FILE *f, unsigned row, unsigned from,
 				unsigned to, struct paint p))

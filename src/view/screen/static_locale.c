@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Characters of the static program, in which the linker puts these in the place of libc's (--wrap):
- * always UTF-8.  libc's go by the locale, which is a file of the host, of another libc or missing,
- * and for another encoding it would load a library.  Curses calls them, and terminal.c, which finds
- * out by trying what it has.  Nothing of it is in the program with shared libraries.
+ * Functions of the static program that the linker uses instead of libc's (--wrap): the encoding is
+ * always UTF-8.  Those of libc depend on the locale, which is a file of the host that may be
+ * missing or of another libc, and would load a library for another encoding.  They are called by
+ * curses and terminal.c, which tests them (writes_utf8()).  The program with shared libraries does
+ * not have them.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -19,14 +20,14 @@ size_t __wrap_wcrtomb(char *s, wchar_t c, mbstate_t *state);
 int __wrap_wcwidth(wchar_t c);
 int __wrap_iswprint(wint_t c);
 
-/* -1 for a character that is not whole yet, too: curses asks again with more. */
+/* -1 also for an incomplete character: curses tries again with more bytes. */
 int __wrap_mbtowc(wchar_t *c, const char *s, size_t len)
 {
 	uint32_t found;
 	size_t size;
 
 	if (!s)
-		return 0; /* there is no state */
+		return 0; /* the encoding has no state */
 	if (!len)
 		return -1;
 	size = utf8_decode(s, len, &found);

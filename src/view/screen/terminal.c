@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See terminal.h.  Curses writes with blocking write(2), again and again if it has to.  So, once it
- * has set the terminal up, its descriptor is replaced by a file in memory: each frame is taken from
- * there into `out` and sent through a descriptor of our own that does not block.  The modes of
- * the terminal are put back by us, too.
+ * See terminal.h.  Curses writes with blocking write(2), until all is written.  So, once curses has
+ * set the terminal up, its descriptor is replaced by a file in memory: each frame is copied from
+ * there to tty.out, and sent through a descriptor of our own that does not block.  The modes of the
+ * terminal are restored here, and not by curses, too.
  */
 #include "view/screen/terminal.h"
 
 #include <curses.h>
 #include <term.h>
-#undef columns /* of term.h: short names for what a terminal can do */
+#undef columns /* macros of term.h */
 #undef lines
 
 #include <errno.h>
@@ -35,24 +35,24 @@
 
 #define ESCAPE_DELAY_MS 25  /* between Escape and what makes it the start of a key's sequence */
 #define SHOW_WAIT_MS	30  /* a frame may wait for the terminal as long as that */
-#define CLOSE_WAIT_MS	300 /* the last bytes, which put things back, a little longer */
+#define CLOSE_WAIT_MS	300 /* the last bytes, which restore the terminal, a little longer */
 
 struct terminal {
 	struct tty tty;
-	int memory;	   /* what curses has written */
-	FILE *in, *curses; /* what it reads; what it writes to, which becomes `memory` */
+	int memory;	   /* memfd with the output of curses */
+	FILE *in, *curses; /* input and output of curses; the latter becomes `memory` */
 	SCREEN *screen;
 	WINDOW *input; /* a pad: reading from it never draws */
-	char *locale;  /* LC_CTYPE before */
+	char *locale;  /* LC_CTYPE before terminal_open() */
 	unsigned rows, columns;
 	bool utf8, mouse, suspended, anew, said_gone;
 	bool own_ground; /* curses knows the terminal's own colours as -1 */
 	int depth;	 /* colours; 0 = none are used */
 	int pairs[NR_SCREEN_STYLES][NR_SCREEN_STYLES]; /* of style and ground; -1 = not made yet */
-	struct screen *shown;			       /* what curses was given */
+	struct screen *shown;			       /* the last screen given to curses */
 };
 
-/* What curses has written since goes to what is to be sent. */
+/* Moves the output of curses from `memory` to tty.out. */
 static void collect(struct terminal *t)
 {
 	off_t size = lseek(t->memory, 0, SEEK_END);
@@ -88,7 +88,8 @@ void terminal_restore(void)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Terminals of today that small hosts have no entry for speak as xterm does. */
+/* A type to use instead of one that the host has no terminfo entry for: modern terminals are
+ * compatible with xterm. */
 static const char *stand_in(const char *type)
 {
 	static const char *const alike[] = {"alacritty", "contour", "foot",    "ghostty", "iterm",
@@ -103,14 +104,15 @@ static const char *stand_in(const char *type)
 	return NULL;
 }
 
-/* Types that hosts without any entries know, too: an empty root directory, for one. */
+/* Types that work on hosts without a terminfo database, such as an empty root directory. */
 static const struct {
 	const char *type, *entry; /* as TERMINFO may hold it, in base64 */
 } built_in[] = {
 #include "terminfo.h"
 };
 
-/* Curses takes the entry from the environment.  It stays there: ebeam runs no other program. */
+/* Puts a built-in entry into the environment, where curses finds it.  It is not removed, as ebeam
+ * runs no other program. */
 static bool use_built_in(const char *type, int fd)
 {
 	int found = 0;
@@ -181,14 +183,14 @@ static void add_sequence(struct strbuf *out, const char *sequence)
 	while (*sequence) {
 		const char *end = strncmp(sequence, "$<", 2) == 0 ? strchr(sequence, '>') : NULL;
 
-		if (end) /* a delay, for terminals of old */
+		if (end) /* skips a padding delay */
 			sequence = end + 1;
 		else
 			strbuf_addch(out, *sequence++);
 	}
 }
 
-/* What terminal_restore() sends. */
+/* Sets the bytes that terminal_restore() sends. */
 static void remember(const struct terminal *t, bool mouse)
 {
 	struct strbuf leave = STRBUF_INIT;
@@ -203,7 +205,7 @@ static void remember(const struct terminal *t, bool mouse)
 	strbuf_free(&leave);
 }
 
-/* newterm() catches signals, which are the caller's. */
+/* Calls newterm(), and undoes the signal handlers that it installs. */
 static void start_screen(struct terminal *t, const char *type)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGTSTP, SIGTTOU, SIGWINCH};
@@ -233,7 +235,7 @@ static void start_modes(struct terminal *t, bool mouse)
 	cbreak();
 	noecho();
 	nonl();
-	typeahead(-1); /* never put off drawing because somebody types */
+	typeahead(-1); /* do not delay drawing while keys are typed */
 	curs_set(0);
 	leaveok(stdscr, TRUE);
 	t->input = newpad(1, 1);
@@ -248,12 +250,12 @@ static void start_modes(struct terminal *t, bool mouse)
 		t->mouse = true;
 	}
 	tcgetattr(t->tty.fd, &t->tty.during);
-	t->tty.during.c_iflag &= ~(tcflag_t)(IXON | IXOFF); /* Ctrl-S is no trap */
+	t->tty.during.c_iflag &= ~(tcflag_t)(IXON | IXOFF); /* Ctrl-S does not stop the output */
 	tcsetattr(t->tty.fd, TCSANOW, &t->tty.during);
 }
 
-/* Reports of the mouse as numbers: the older ones end at column 223, and entries of tmux and screen
- * ask for no other.  What knows nothing of it goes on with the older. */
+/* Asks for mouse reports as decimal numbers (SGR mode, 1006), as the older ones end at column 223,
+ * and the entries of tmux and screen ask for nothing else.  Terminals without it send the older. */
 static void ask_reports(struct terminal *t, bool wanted)
 {
 	if (t->mouse)
@@ -305,7 +307,7 @@ static int start(struct terminal *t, const struct terminal_options *o, struct er
 	return 0;
 }
 
-/* Tried, as the static program has functions of its own for that (static_locale.c). */
+/* Found by trying, as the static program has functions of its own (static_locale.c). */
 static bool writes_utf8(void)
 {
 	char bytes[MB_LEN_MAX];
@@ -314,8 +316,8 @@ static bool writes_utf8(void)
 	return wcrtomb(bytes, 0xe9, &state) == 2 && memcmp(bytes, "\xc3\xa9", 2) == 0;
 }
 
-/* Whether characters go to the terminal as UTF-8.  If the environment says so but its locale is not
- * installed here, any other of UTF-8 will do.  Of other encodings nothing is used but ASCII. */
+/* Chooses the locale; true = UTF-8.  If the environment asks for UTF-8 and its locale is not
+ * installed, any other UTF-8 locale is used.  With another encoding only ASCII is written. */
 static bool choose_locale(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -364,7 +366,7 @@ static void leave(struct terminal *t)
 	collect(t);
 	ask_reports(t, false);
 	tty_send(&t->tty, CLOSE_WAIT_MS);
-	if (tty_remembered()) /* a signal may have done it */
+	if (tty_remembered()) /* unless a signal handler has done it */
 		tcsetattr(t->tty.fd, TCSANOW, &t->tty.before);
 }
 
@@ -376,7 +378,7 @@ void terminal_close(struct terminal *t)
 		leave(t);
 		if (!terminal_pending(t))
 			tty_forget();
-		tty_restore(); /* where the terminal did not take the long way */
+		tty_restore(); /* if the terminal did not take what leave() sent */
 		if (t->input)
 			delwin(t->input);
 		delscreen(t->screen);
@@ -423,8 +425,8 @@ void terminal_suspend(struct terminal *t)
 	sigset_t stop, before;
 
 	leave(t);
-	/* Not SIGSTOP: nobody would wake a process whose parent is no shell; the kernel spares
-	 * those from SIGTSTP. */
+	/* Not SIGSTOP: the kernel does not stop an orphaned process group with SIGTSTP, which no
+	 * shell would continue. */
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTSTP);
 	sigaction(SIGTSTP, &usual, &old);
@@ -437,11 +439,11 @@ void terminal_suspend(struct terminal *t)
 
 void terminal_resume(struct terminal *t)
 {
-	/* The shell has the modes as it likes them. */
+	/* The shell has changed the modes. */
 	tcsetattr(t->tty.fd, TCSANOW, &t->tty.during);
 	t->suspended = false;
 	t->anew = true;
-	ask_reports(t, true); /* terminal_key() finds out whether the size is another */
+	ask_reports(t, true); /* terminal_key() checks the size */
 }
 
 void terminal_redraw(struct terminal *t)
@@ -451,7 +453,7 @@ void terminal_redraw(struct terminal *t)
 
 /* ---- showing --------------------------------------------------------------------------------- */
 
-/* A colour of the palette as this terminal counts. */
+/* A colour of the palette as a number of this terminal. */
 static int color_of(const struct terminal *t, int16_t color, int otherwise)
 {
 	if (color < 0)
@@ -475,7 +477,7 @@ static int pair_of(struct terminal *t, const struct screen_cell *cell)
 	if (colors.ink >= 0 || colors.ground >= 0)
 		*pair = alloc_pair(color_of(t, colors.ink, COLOR_WHITE),
 				   color_of(t, colors.ground, COLOR_BLACK));
-	*pair = MAX(*pair, 0); /* there are no more of them */
+	*pair = MAX(*pair, 0); /* pairs may be used up */
 	return *pair;
 }
 
@@ -485,7 +487,7 @@ static attr_t attributes_of(const struct terminal *t, const struct screen_cell *
 	unsigned flags = t->depth ? style->color_attributes : style->plain_attributes;
 	attr_t attributes = A_NORMAL;
 
-	/* Grey is a colour of 256 only. */
+	/* 8 colours have no grey: dim and bold instead. */
 	if (t->depth && t->depth < 256 && style->of_8.ink < 0 && style->of_8.ground < 0)
 		flags |= style->plain_attributes & (STYLE_DIM | STYLE_BOLD);
 	attributes |= flags & STYLE_BOLD ? A_BOLD : 0;
@@ -495,8 +497,8 @@ static attr_t attributes_of(const struct terminal *t, const struct screen_cell *
 	return attributes;
 }
 
-/* curses goes by wcwidth(3), and so do many terminals: where that thinks otherwise of a character,
- * it would push the rest of the row aside. */
+/* Does wcwidth(3), which curses and many terminals use, agree with the width of the cell?  Else the
+ * character would shift the rest of the row. */
 static bool is_agreed(const struct screen_cell *cell)
 {
 	if (wcwidth((wchar_t)cell->c[0]) != cell->width)
@@ -534,7 +536,7 @@ static void put_cell(struct terminal *t, unsigned row, unsigned column,
 		put_text(t, (int)row, (int)column + i, L"?", cell);
 }
 
-/* Gives curses the cells of a row that are others than before. */
+/* Gives curses the cells of a row that have changed. */
 static void put_row(struct terminal *t, const struct screen *s, unsigned row)
 {
 	unsigned columns = MIN(t->columns, screen_columns(s));
@@ -545,7 +547,7 @@ static void put_row(struct terminal *t, const struct screen *s, unsigned row)
 		bool changed = t->anew ||
 			       memcmp(cell, screen_at(t->shown, row, column), sizeof(*cell)) != 0;
 
-		/* Beside the edge of a wide character that went, curses has blanked a cell. */
+		/* Curses has blanked the cell next to a wide character that was overwritten. */
 		if (changed || before)
 			put_cell(t, row, column, cell);
 		before = changed;
@@ -582,7 +584,7 @@ bool terminal_key(struct terminal *t, struct terminal_key *out)
 {
 	if (tty_is_gone(&t->tty)) {
 		*out = (struct terminal_key){.kind = TERMINAL_KEY_GONE};
-		t->said_gone = !t->said_gone; /* a loop over all keys comes to its end */
+		t->said_gone = !t->said_gone; /* so that a loop over all keys ends */
 		return t->said_gone;
 	}
 	if (t->suspended)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The terminal of a person: shows a screen, and says which keys were typed.  The one user of
- * curses, which knows terminals and sends only what changed.
+ * An interactive terminal: shows a screen, and reads keys.  It is the only user of curses, which
+ * knows the types of terminals and sends only what has changed.
  *
- * Nothing here blocks for long: what a slow or stopped terminal does not take stays in a buffer of
- * one frame, and frames that come meanwhile are left out.  A terminal that is gone is a key.
+ * Nothing here blocks for long: output that a slow or stopped terminal does not take is buffered,
+ * one frame at most, and later frames are skipped meanwhile.  The end of the terminal is reported
+ * as a key (TERMINAL_KEY_GONE).
  *
- * One terminal may be open at a time: curses, the locale of characters and the state that must be
- * put back, however the program ends, belong to the process.  terminal_open() arranges for
- * exit(3); a handler of signals that ends the program calls terminal_restore().
+ * Only one terminal may be open at a time: curses, the locale and the state to restore belong to
+ * the process.  terminal_open() registers an exit(3) handler that restores the terminal; a signal
+ * handler that ends the program must call terminal_restore().
  */
 #ifndef EBEAM_VIEW_TERMINAL_H
 #define EBEAM_VIEW_TERMINAL_H
@@ -22,9 +23,9 @@
 struct terminal;
 
 struct terminal_options {
-	int fd;		  /* of the terminal, open for reading and writing; stays the caller's */
+	int fd;		  /* of the terminal, open for reading and writing; borrowed */
 	const char *type; /* NULL = $TERM */
-	bool color;	  /* if it has any; false (NO_COLOR): bold and reverse alone */
+	bool color;	  /* use colours; false (NO_COLOR): only bold and reverse */
 	bool mouse;
 };
 
@@ -47,8 +48,8 @@ enum terminal_key_kind {
 	TERMINAL_KEY_DELETE,
 	TERMINAL_KEY_FUNCTION, /* c: 1 for F1 to 12 */
 	TERMINAL_KEY_MOUSE,    /* pressed at row, column: button, or wheel */
-	TERMINAL_KEY_RESIZE,   /* terminal_size() is another; draw anew */
-	TERMINAL_KEY_GONE,     /* nothing more comes, and nothing can be shown: every second time */
+	TERMINAL_KEY_RESIZE,   /* terminal_size() has changed: draw again */
+	TERMINAL_KEY_GONE,     /* hung up; only every second call, to end loops over keys */
 };
 
 struct terminal_key {
@@ -60,37 +61,37 @@ struct terminal_key {
 };
 
 /*
- * Takes the terminal over.  Fails with ERROR_KIND_FAILED, and the terminal as it was, if `fd` is
- * none, if its type is unknown, or if it cannot place the cursor ("dumb").
+ * Sets up the terminal.  Fails with ERROR_KIND_FAILED, and the terminal unchanged, if `fd` is no
+ * terminal, if its type is unknown, or if it cannot move the cursor ("dumb").
  */
 int terminal_open(struct terminal **out, const struct terminal_options *o, struct error *err);
-void terminal_close(struct terminal *t); /* NULL ok; the terminal is as it was */
+void terminal_close(struct terminal *t); /* restores the terminal; NULL ok */
 
-/* Readable when terminal_key() has something to say; call that after SIGWINCH, too. */
+/* Readable when terminal_key() may return a key; to be called after SIGWINCH, too. */
 int terminal_fd(const struct terminal *t);
 void terminal_size(const struct terminal *t, unsigned *rows, unsigned *columns);
 bool terminal_utf8(const struct terminal *t);  /* for screen_set_utf8() */
 bool terminal_color(const struct terminal *t); /* for screen_set_color() */
 
-/* False: not shown, as an earlier frame is still on its way (or it is suspended, or gone). */
+/* False: not shown, as an earlier frame is not sent yet (or the terminal is suspended, or gone). */
 bool terminal_show(struct terminal *t, const struct screen *s);
-/* All of it anew with the next terminal_show(): after Ctrl-L. */
+/* The next terminal_show() sends the whole screen: for Ctrl-L. */
 void terminal_redraw(struct terminal *t);
-/* True while a part of a frame is on its way: wait for terminal_fd() to be writable, then call
- * terminal_flush(); or do nothing, terminal_show() sends it first. */
+/* True while a part of a frame is not sent yet.  terminal_show() sends it first; or wait for
+ * terminal_fd() to be writable, and call terminal_flush(). */
 bool terminal_pending(const struct terminal *t);
 void terminal_flush(struct terminal *t);
 
 /* The next key, if there is one: does not wait. */
 bool terminal_key(struct terminal *t, struct terminal_key *out);
 
-/* For SIGTSTP: gives the terminal back and stops the process; returns when it goes on, with the
- * terminal taken again.  terminal_resume() does the latter alone, for SIGCONT after a SIGSTOP that
- * nobody saw coming; show a screen after both. */
+/* For SIGTSTP: restores the terminal, stops the process, and sets the terminal up again when the
+ * process continues.  terminal_resume() only does the last, for SIGCONT after SIGSTOP.  A screen
+ * must be shown after both. */
 void terminal_suspend(struct terminal *t);
 void terminal_resume(struct terminal *t);
 
-/* Puts the terminal back as it was, from a signal handler or at exit; nothing if none is open. */
+/* Restores the terminal, if one is open.  Async-signal-safe; also called at exit(3). */
 void terminal_restore(void);
 
 #endif

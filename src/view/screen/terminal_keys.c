@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What curses says of keys and mouse, as terminal.h has it. */
+/* Translates keys and mouse events of curses to those of terminal.h. */
 #include "view/screen/terminal_keys.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "base/compiler.h"
 
-#define SEQUENCE_MAX 32 /* bytes of an escape sequence that nobody knows */
+#define SEQUENCE_MAX 32 /* bytes of an unknown escape sequence */
 
 static bool decode_mouse(struct terminal_key *out)
 {
@@ -30,7 +30,7 @@ static bool decode_mouse(struct terminal_key *out)
 	return out->wheel || out->button;
 }
 
-/* Keys that curses has a name for; false: one that nobody asked for. */
+/* Keys that curses has a name for; false: the key is not used. */
 static bool decode_named(wint_t code, struct terminal_key *out)
 {
 	static const struct {
@@ -62,8 +62,8 @@ static bool decode_named(wint_t code, struct terminal_key *out)
 	return false;
 }
 
-/* A report of the mouse as xterm's mode 1006 sends it: "button;column;rowM", or "m" when it is let
- * go; `text` begins after "ESC [ <". */
+/* A mouse report of xterm's mode 1006: "button;column;rowM", with "m" instead of "M" for a release;
+ * `text` begins after "ESC [ <". */
 static bool decode_report(const char *text, struct terminal_key *out)
 {
 	unsigned button, column, row;
@@ -82,8 +82,8 @@ static bool decode_report(const char *text, struct terminal_key *out)
 	return out->wheel || out->button;
 }
 
-/* Keys as terminals send them that are not quite of the type they say they are, after "ESC [" or
- * "ESC O": PuTTY's Home, the arrows of the other mode, rxvt's End. */
+/* Sequences of keys, after "ESC [" or "ESC O", of terminals that differ from their $TERM: PuTTY's
+ * Home, the arrows of the other mode, rxvt's End. */
 static bool decode_known(const char *text, struct terminal_key *out)
 {
 	static const struct {
@@ -118,11 +118,11 @@ static bool decode_known(const char *text, struct terminal_key *out)
 	return false;
 }
 
-/* After an Escape: what follows it at once. */
+/* What follows an Escape at once. */
 enum after_escape { AFTER_NOTHING, AFTER_UNKNOWN, AFTER_KEY };
 
-/* A sequence that curses does not know is swallowed, as its letters would be taken for commands;
- * unless it is a key or a report of the mouse that its entry of the terminal leaves out. */
+/* Reads a sequence that curses does not know.  It is dropped, as its letters would be taken for
+ * keys, unless it is a key or a mouse report that is missing in the terminfo entry. */
 static enum after_escape read_sequence(WINDOW *input, struct terminal_key *out)
 {
 	char text[SEQUENCE_MAX + 1] = {0};

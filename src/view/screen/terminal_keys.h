@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Between terminal.c and terminal_keys.c; for nobody else. */
+/* Private to terminal.c and terminal_keys.c. */
 #ifndef EBEAM_VIEW_TERMINAL_KEYS_H
 #define EBEAM_VIEW_TERMINAL_KEYS_H
 
@@ -7,7 +7,7 @@
 
 #include "view/screen/terminal.h"
 
-/* The next key that curses has, of a window that does not wait; false: none. */
+/* Reads the next key from curses; `input` is a window that does not wait.  False: none. */
 bool terminal_read_key(WINDOW *input, struct terminal_key *out);
 
 #endif

@@ -15,7 +15,7 @@
 
 #include "base/compiler.h"
 
-/* State of the whole program, because a signal handler can get at nothing else. */
+/* Global, as a signal handler has no argument. */
 static struct {
 	atomic_bool active;
 	int fd;
@@ -56,7 +56,7 @@ void tty_restore(void)
 	if (!atomic_exchange(&remembered.active, false))
 		return;
 	written = write(remembered.fd, remembered.leave, remembered.leave_len);
-	UNUSED(written); /* a terminal that takes nothing cannot be helped */
+	UNUSED(written); /* nothing can be done about an error */
 	tcsetattr(remembered.fd, TCSANOW, &remembered.before);
 }
 
@@ -68,7 +68,7 @@ static int open_own(int fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	own = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	/* Not ours to open (another user's): it may block, then. */
+	/* Another user's terminal cannot be opened: the duplicate may block. */
 	return own >= 0 ? own : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The descriptor of a terminal: bytes that wait to be sent, modes, and how it is put back however
- * the program ends.  Knows nothing of what is shown (terminal.c does) and never waits for long.
+ * The descriptor of a terminal: its output buffer, its modes, and how they are restored when the
+ * program ends in any way.  It never blocks for long.  What is shown is up to terminal.c.
  */
 #ifndef EBEAM_VIEW_TTY_H
 #define EBEAM_VIEW_TTY_H
@@ -13,26 +13,26 @@
 #include "base/strbuf.h"
 
 struct tty {
-	int fd; /* our own, which does not block; the caller's other descriptors still do */
+	int fd; /* opened here, non-blocking; the caller's descriptor stays blocking */
 	bool gone;
 	struct termios before, during;
-	struct strbuf out; /* from `sent` on it is still to be sent */
+	struct strbuf out; /* the bytes from `sent` on are still to be sent */
 	size_t sent;
 };
 
-/* `fd` stays the caller's.  Modes are read, not changed. */
+/* Borrows fd.  Modes are read, not changed. */
 int tty_open(struct tty *tty, int fd, struct error *err);
 void tty_close(struct tty *tty); /* fd -1: nothing */
 
-/* Sends what the terminal takes within wait_ms; gone = true if there is none any more. */
+/* Sends as much as the terminal takes within wait_ms; sets `gone` if it has been hung up. */
 void tty_send(struct tty *tty, int wait_ms);
 bool tty_pending(const struct tty *tty);
-/* Has it been hung up? */
+/* Has the terminal been hung up? */
 bool tty_is_gone(struct tty *tty);
 
 /*
- * What tty_restore() does from now on: it sends `leave` (NUL-terminated) and sets the modes
- * `before`, once.  At exit(3) it is called, and tty_forget() ends it.
+ * Arranges what tty_restore() does, once: it sends `leave` (NUL-terminated) and sets the modes
+ * `before`.  exit(3) calls it, unless tty_forget() was called.
  */
 void tty_remember(const struct tty *tty, const char *leave);
 bool tty_remembered(void);

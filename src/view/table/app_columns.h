@@ -9,13 +9,13 @@
 #include "view/table/table.h"
 
 struct top_app_row {
-	uint64_t id;	  /* atom of its name; 0: what belongs to no application */
-	const char *name; /* until the next reading */
+	uint64_t id;	  /* atom of its name; 0: the row of all that is of no application */
+	const char *name; /* valid until the next reading */
 	const char *vsn;  /* NULL = not known */
 	bool running;	  /* it has an application master */
 	uint32_t modules;
-	/* Percent of a core, NAN = not known: of its processes; of its code, that is of samples in
-	 * which the innermost function of an application is one of its modules. */
+	/* Percent of a core, NAN = not known: used by its processes; used by its code, which is
+	 * samples whose innermost frame of any application is in one of its modules. */
 	double cpu, code_cpu;
 	uint64_t processes, memory, message_queue_len; /* memory: bytes of its processes */
 	double reductions;			       /* by second, NAN = not known */

@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 
-/* No number that llround() cannot take. */
+/* Rounds; limited to what llround() can return. */
 static uint64_t whole(double n)
 {
 	return (uint64_t)llround(fmin(n, 9e18));

@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 
 void cell_count(struct strbuf *out, uint64_t n);   /* "12,345" */
-void cell_rate(struct strbuf *out, double rate);   /* of a second: "12,345", "0.3" */
+void cell_rate(struct strbuf *out, double rate);   /* per second: "12,345", "0.3" */
 void cell_bytes(struct strbuf *out, double bytes); /* "1.2 MiB" */
 void cell_ns(struct strbuf *out, double ns);	   /* "12.3 us" */
 

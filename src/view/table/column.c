@@ -44,7 +44,7 @@ static bool has_text(const struct table_column *c, const void *row)
 	return text_of(c, row) && *text_of(c, row);
 }
 
-/* False if it is not known. */
+/* The value of an unsigned member; false = not known. */
 static bool unsigned_of(const struct table_column *c, const void *row, uint64_t *n)
 {
 	size_t size = c->type == TABLE_LIST ? sizeof(*n) : c->size;
@@ -54,7 +54,7 @@ static bool unsigned_of(const struct table_column *c, const void *row, uint64_t 
 	return c->type == TABLE_FLAG || *n != UINT64_MAX >> (64 - 8 * size);
 }
 
-/* NaN if it is not known. */
+/* The value of a number's column; NaN = not known. */
 static double number_of(const struct table_column *c, const void *row)
 {
 	double d;
@@ -68,7 +68,7 @@ static double number_of(const struct table_column *c, const void *row)
 	return d;
 }
 
-/* Of a number that is known: exact, if it is a member. */
+/* The value of a known number, as an integer; exact if it is an unsigned member. */
 static uint64_t whole(const struct table_column *c, const void *row)
 {
 	uint64_t n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Columns of rows.  A registry has a row for each: most say what a member of the row is, and its
- * text, its order and its JSON field follow from that; the others have functions of their own.
- * The last row has no name; its json(), if there is one, writes fields that are no column.
+ * Columns of tables.  A registry is an array of them.  Most name a member of the row and its type,
+ * from which the text of a cell, the order and the JSON field follow; others have functions for
+ * that.  The last one has no name; its json(), if any, writes fields that are no column.
  */
 #ifndef EBEAM_VIEW_COLUMN_H
 #define EBEAM_VIEW_COLUMN_H
@@ -17,21 +17,21 @@
 enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
 /*
- * What is not known is shown as "-", and null in JSON: an unsigned number with all bits set, a
- * double that is NaN, a text that is NULL or empty, a name that is NULL.
+ * These values mean "not known", shown as "-" and null in JSON: an unsigned number with all bits
+ * set, a double that is NaN, a text that is NULL or empty, a name that is NULL.
  */
 enum table_type {
-	TABLE_OWN,     /* as text(), compare() and json() say */
-	TABLE_TEXT,    /* const char *, or an array of characters of another size */
-	TABLE_NAME,    /* struct table_name: as people write it; JSON: as it is */
+	TABLE_OWN,     /* only by text(), compare() and json() */
+	TABLE_TEXT,    /* const char *, or (by its size) an array of characters */
+	TABLE_NAME,    /* struct table_name: "My.Worker"; JSON: "Elixir.My.Worker" */
 	TABLE_FLAG,    /* bool: "yes", "no" */
 	TABLE_COUNT,   /* unsigned: "12,345" */
 	TABLE_WORDS,   /* unsigned: "12,345 words" */
 	TABLE_ID,      /* unsigned: "12345", lowest first */
-	TABLE_LIST,    /* struct table_list: how many; JSON: all */
+	TABLE_LIST,    /* struct table_list: the number of elements; JSON: all of them */
 	TABLE_BYTES,   /* unsigned: "1.2 MiB" */
 	TABLE_NS,      /* unsigned, nanoseconds: "12.3 us" */
-	TABLE_RATE,    /* double, of a second: "12,345", "0.3" */
+	TABLE_RATE,    /* double, per second: "12,345", "0.3" */
 	TABLE_SHARE,   /* double, 1 = all: "12.3%" */
 	TABLE_PERCENT, /* double, 100 = one CPU: "12.3" */
 	TABLE_PART,    /* double, 100 = all: "12.3%" */
@@ -51,18 +51,18 @@ struct table_list {
 struct table_column {
 	const char *name;  /* as in --columns and --sort, and the JSON field of the same meaning */
 	const char *title; /* heading */
-	enum table_align align; /* numbers stand right in any case */
-	bool hidden;		/* shown only if asked for */
+	enum table_align align; /* numbers are always aligned right */
+	bool hidden;		/* only shown with --columns */
 	/* Adds the text of the cell; nothing = shown as "-". */
 	void (*text)(struct strbuf *out, const void *row, const void *ctx);
-	/* The order of --sort, as qsort(3): numbers largest first, names from A to Z.  NULL = as
-	 * the type says; without one by the bytes of the text. */
+	/* The order of --sort, as qsort(3): numbers largest first, names from A to Z.  NULL = the
+	 * order of the type; of TABLE_OWN by the bytes of the text. */
 	int (*compare)(const void *a, const void *b);
-	/* Writes the field.  NULL = as the type says; without one as a string. */
+	/* Writes the JSON field.  NULL = as the type; of TABLE_OWN as a string. */
 	void (*json)(struct jsonw *w, const char *name, const void *row, const void *ctx);
 	enum table_type type;
-	uint16_t offset, size;		   /* of the member; size 0 = the value is computed: */
-	double (*number)(const void *row); /* of a number's type */
+	uint16_t offset, size;		   /* of the member; size 0 = there is none: */
+	double (*number)(const void *row); /* computes the value, of a number's type */
 	uint16_t torn; /* offset of a bool that adds "~" to the text; 0 = none */
 };
 
@@ -71,8 +71,8 @@ struct table_column {
 /* A row of a registry: {TABLE_FIELD("size", "OBJECTS", COUNT, struct ets_row, objects)}. */
 #define TABLE_FIELD(id, heading, kind, row, member)                                                \
 	.name = (id), .title = (heading), .type = TABLE_##kind, TABLE_MEMBER(row, member)
-/* The same of a number that is computed: by a function, which TABLE_VALUE() makes of an expression
- * of `r`, the row; NAN = not known. */
+/* The same for a number that is computed by the function `of_row`; NAN = not known.  TABLE_VALUE()
+ * makes such a function of an expression of `r`, the row. */
 #define TABLE_NUMBER(id, heading, kind, of_row)                                                    \
 	.name = (id), .title = (heading), .type = TABLE_##kind, .number = (of_row)
 
@@ -85,17 +85,17 @@ struct table_column {
 	}
 
 bool table_is_right(const struct table_column *c);
-/* The text of a cell; nothing = not known. */
+/* Adds the text of a cell; nothing = not known. */
 void table_cell(const struct table_column *c, struct strbuf *out, const void *row, const void *ctx);
-/* The column's order is that of the text of its cells: table_compare() says nothing. */
+/* Is a column ordered by the text of its cells?  Then table_compare() cannot be used. */
 bool table_compares_text(const struct table_column *c);
 int table_compare(const struct table_column *c, const void *a, const void *b);
-/* A column's json() if it is no field. */
+/* json() of a column that is no JSON field: writes nothing. */
 void table_json_none(struct jsonw *w, const char *name, const void *row, const void *ctx);
-/* The field of that name, in an object that has begun. */
+/* Writes the field of a column, in an object that has begun. */
 void table_json_field(const struct table_column *c, struct jsonw *w, const void *row,
 		      const void *ctx);
-/* All of them, hidden ones too, and what the last row adds. */
+/* Writes the fields of all columns, also of hidden ones, and what the last one's json() adds. */
 void table_json_fields(const struct table_column *columns, struct jsonw *w, const void *row,
 		       const void *ctx);
 

@@ -10,7 +10,8 @@
 
 #define ROW(p) ((const struct event_rate *)(p))
 
-/* What is watched too seldom to have a rate yet, or no more, is what happens most. */
+/* The rate to sort by.  Kinds that are sampled and have no rate yet, or were dropped, come first:
+ * these are the most frequent ones. */
 static double rank(const struct event_rate *r)
 {
 	if (!isnan(r->rate))
@@ -28,7 +29,7 @@ static double lost(const struct event_rate *r)
 	return r->lost == EVENT_UNKNOWN ? 0 : (double)r->lost;
 }
 
-/* What was scaled is no exact number. */
+/* "~" if the total was scaled up from samples. */
 static void col_total(struct strbuf *out, const void *row, const void *ctx)
 {
 	const struct event_rate *r = ROW(row);

@@ -9,7 +9,7 @@
 #include "base/units.h"
 
 #define BAR_WIDTH 40u
-#define GAP_ROWS  3u /* empty rows in a row that become one line */
+#define GAP_ROWS  3u /* so many empty rows become one line */
 
 void histogram_format_value(struct strbuf *out, uint64_t value, enum histogram_unit unit)
 {
@@ -35,7 +35,7 @@ void histogram_format_value(struct strbuf *out, uint64_t value, enum histogram_u
 	}
 }
 
-/* The powers of two that have values: values of row i are low_of(i) .. high_of(i). */
+/* The values of row i are low_of(i) .. high_of(i), a range between powers of two. */
 static uint64_t low_of(unsigned int row)
 {
 	return row ? 1ull << (row - 1) : 0;
@@ -75,7 +75,7 @@ static void write_figures(FILE *f, const char *title, const struct histogram *h,
 	strbuf_free(&line);
 }
 
-/* Rows in a row without any value, from this one on. */
+/* How many rows from this one on have no values. */
 static unsigned int empty_rows(const struct histogram *h, unsigned int row)
 {
 	unsigned int nr = 0;
@@ -95,7 +95,7 @@ static void write_row(FILE *f, const struct histogram *h, unsigned int row, uint
 	struct strbuf range = STRBUF_INIT;
 
 	if (nr && !bar)
-		bar = 1; /* what is there is seen */
+		bar = 1; /* any value is visible */
 	memset(stars, '#', bar);
 	stars[bar] = '\0';
 	histogram_format_value(&range, low_of(row), unit);

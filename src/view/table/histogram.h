@@ -20,8 +20,8 @@ enum histogram_unit {
 /*
  *   run-queue latency  12,345  p50 4.1 us  p90 12 us  p99 130 us  max 2.1 ms
  *        2 us .. 4 us    1,234 |##########                              |
- * Ranges far apart have a line "..." between them.  `scale` >= 1: counts are shown times this
- * (what was sampled).  Nothing but the first line if it is empty.
+ * Many empty ranges in a row become a line "...".  Counts are multiplied by `scale` >= 1, if events
+ * were sampled.  Of an empty histogram only the first line is written.
  */
 void histogram_write(FILE *f, const char *title, const struct histogram *h,
 		     enum histogram_unit unit, double scale);

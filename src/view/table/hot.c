@@ -91,7 +91,7 @@ static void process_name(struct strbuf *out, const void *row, const void *ctx)
 	const struct snap_process *p = row;
 
 	(void)ctx;
-	/* Without a name of its own the pid would only stand there twice. */
+	/* A process without a name has its pid as name, which is in another column. */
 	if (strcmp(p->name, p->pid) != 0)
 		strbuf_addstr(out, p->name);
 }
@@ -114,7 +114,7 @@ struct both {
 	uint64_t a, b; /* samples of the two sides */
 };
 
-/* What would be shown as 0.0 is no change. */
+/* A delta that would be shown as 0.0 is no change. */
 static bool is_change(double delta)
 {
 	return delta >= 0.05 || delta <= -0.05;
@@ -163,7 +163,7 @@ static const struct table_column diff_columns[] = {
 
 #define SAMPLES_COLUMN 1 /* of functions and processes */
 
-/* The column of samples shows what the profile counts. */
+/* Sets heading and type of the column of samples by the unit of the profile. */
 static void set_unit(struct table_column *columns, const char *unit)
 {
 	struct table_column *c = &columns[SAMPLES_COLUMN];
@@ -211,7 +211,7 @@ static void write_head(FILE *f, const char *label, const struct snapshot *s)
 	struct strbuf amount = STRBUF_INIT;
 	char samples[32];
 
-	/* Nearly all is not all. */
+	/* Only 100 % is shown as 100.0. */
 	if (complete < 100 && complete > 99.9)
 		complete = 99.9;
 	if (title) {
@@ -240,7 +240,6 @@ static void write_spinning(FILE *f, const struct snapshot *s)
 			hot_share(s->by_kind[SAMPLE_WAIT], s->samples));
 }
 
-/* "Functions (20 of 312)" and the table below it. */
 int hot_write_section(FILE *f, const char *title, const struct table *t,
 		      const struct hot_options *o, struct error *err)
 {

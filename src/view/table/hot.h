@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The hottest functions and processes of a snapshot as text: what `record` and `report -f text`
- * print, and for two snapshots what `diff -f text` prints.
+ * The functions and processes of a snapshot with the most samples, as text (`record` and
+ * `report -f text`), and of the difference of two snapshots (`diff -f text`).
  */
 #ifndef EBEAM_VIEW_HOT_H
 #define EBEAM_VIEW_HOT_H
@@ -21,9 +21,9 @@ struct hot_options {
 	bool color;
 };
 
-/* Rows are struct snap_function, ctx is a uint64_t: all samples, of which shares are. */
+/* Rows are struct snap_function; ctx points to a uint64_t, the number of all samples (100 %). */
 extern const struct table_column function_columns[];
-/* Likewise of struct snap_process. */
+/* Likewise; rows are struct snap_process. */
 extern const struct table_column sampled_process_columns[];
 
 /* Write errors stay in the FILE. */

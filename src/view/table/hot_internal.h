@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parts of hot.c: cells and sections, and what stands in place of functions in a profile of what
- * processes do (hot_states.c): the time of each state, and functions by state. */
+/* Parts of hot.c: cells and sections; and for a wall-clock profile, instead of functions, the time
+ * of each state and functions by state (hot_states.c). */
 #ifndef EBEAM_VIEW_HOT_INTERNAL_H
 #define EBEAM_VIEW_HOT_INTERNAL_H
 
@@ -11,7 +11,7 @@ void hot_add_share(struct strbuf *out, uint64_t part, uint64_t all);
 void hot_add_count(struct strbuf *out, uint64_t n);
 void hot_add_time(struct strbuf *out, uint64_t ns);
 const char *hot_unit(const struct snapshot *s); /* "samples", "ns", ... */
-/* "Functions (20 of 312)" and the table below it. */
+/* Writes "Functions (20 of 312)" and the table below it. */
 int hot_write_section(FILE *f, const char *title, const struct table *t,
 		      const struct hot_options *o, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See hot_internal.h.  Shares are of the time of all processes that is in the snapshot. */
+/* See hot_internal.h.  Shares are of the sum of the times of all processes in the snapshot. */
 #include "view/table/hot_internal.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct state_function {
 	uint64_t self, total;
 };
 
-/* Of a snapshot, as context of the cells. */
+/* Sums of a snapshot, the context of cells. */
 struct hot_sums {
 	uint64_t all;
 	bool is_time;
@@ -29,10 +29,10 @@ struct hot_sums {
 
 struct hot_states {
 	const struct snapshot *s;
-	struct state states[NR_SAMPLE_KINDS]; /* those that there are, most first */
+	struct state states[NR_SAMPLE_KINDS]; /* states that occur, the largest first */
 	size_t nr_states;
-	VEC(struct state_function) functions; /* in order of their states, then as functions[] is */
-	size_t nr_functions;		      /* of these, before most of them were left out */
+	VEC(struct state_function) functions; /* in the order of states[], then of s->functions[] */
+	size_t nr_functions;		      /* before keep_rows() left most of them out */
 };
 
 /* ---- columns ------------------------------------------------------------------------------ */
@@ -110,8 +110,8 @@ static void function_kind(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addstr(out, frame_kind_name(((const struct state_function *)row)->function->kind));
 }
 
-/* Where a process that runs is stands in registers: the function is that of its last stop, but for
- * BIFs and NIFs on dirty schedulers. */
+/* Is the function only that of the process's last stop?  Of a running process the current function
+ * is in registers of the CPU, except for BIFs and NIFs on dirty schedulers. */
 static bool is_last_stop(const struct state_function *f)
 {
 	return f->kind == SAMPLE_RUNNING && f->self && f->function->kind == FRAME_ERLANG;
@@ -135,7 +135,7 @@ static const struct table_column state_function_columns[] = {
 	{0},
 };
 
-/* ---- what there is ------------------------------------------------------------------------ */
+/* ---- states and functions ----------------------------------------------------------------- */
 
 static int compare_states(const void *a, const void *b)
 {
@@ -160,7 +160,7 @@ static void take_states(struct hot_states *h)
 	qsort(h->states, h->nr_states, sizeof(*h->states), compare_states);
 }
 
-/* What one stack adds to functions: each of them once. */
+/* Adds a stack to the sums of its functions, to each only once. */
 static void take_stack(const struct snapshot *s, const struct snap_stack *stack, uint32_t number,
 		       struct state_function *sums, uint32_t *last)
 {
@@ -190,7 +190,7 @@ static int compare_functions(const void *a, const void *b)
 	return (x->function > y->function) - (x->function < y->function);
 }
 
-/* Those of a state, behind those of the states before. */
+/* Appends the functions of a state. */
 static void take_functions(struct hot_states *h, enum sample_kind kind)
 {
 	const struct snapshot *s = h->s;
@@ -214,8 +214,8 @@ static void take_functions(struct hot_states *h, enum sample_kind kind)
 	free(last);
 }
 
-/* So that those of a state with little time are not all left out each state has its part of the
- * rows; what a state does not need of it the first ones get. */
+/* Leaves out functions beyond `limit` rows.  Each state has its part of the rows, so that those
+ * with little time are not left out; rows that a state does not need go to the first states. */
 static void keep_rows(struct hot_states *h, size_t limit)
 {
 	size_t rows[NR_SAMPLE_KINDS] = {0}, keep[NR_SAMPLE_KINDS], left = limit, kept = 0, at = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See process_columns.h.  JSON does not go through jsonw: of a million processes each nanosecond
- * of a field takes a millisecond. */
+/* See process_columns.h.  JSON is not written by jsonw, for speed: with a million processes each
+ * nanosecond for a field is a millisecond. */
 #include "view/table/process_columns.h"
 
 #include <inttypes.h>
@@ -94,7 +94,7 @@ static inline int by_number(const void *a, const void *b, enum process_field fie
 	return x > y ? -1 : x < y;
 }
 
-/* Local pids by number; those of other nodes, and none, behind them. */
+/* Orders pids of this node by number, and those of other nodes, and none, behind them. */
 static int by_pid(uint64_t a, uint64_t b)
 {
 	uint64_t x = a << 32 | a >> 32, y = b << 32 | b >> 32;
@@ -188,7 +188,7 @@ uint64_t process_columns_fields(const char *columns)
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-/* Room for all keys and numbers of a row; strings are added to it. */
+/* Bytes for all keys and numbers of a row; room for strings is added by put_string(). */
 #define ROW_ROOM 2048u
 
 struct writer {
@@ -227,7 +227,7 @@ static void put_bool(struct writer *w, bool b)
 	put(w, b ? "true" : "false", b ? 4 : 5);
 }
 
-/* Text of any length: beyond the room that was made. */
+/* Puts a string of any length; makes room for it. */
 static void put_string(struct writer *w, const struct process_string *s)
 {
 	w->out->len = (size_t)(w->p - w->out->buf);
@@ -287,7 +287,7 @@ static void put_place(struct writer *w, const struct process_strings *s,
 	*w->p++ = '}';
 }
 
-/* The key of a field that is wanted. */
+/* Puts the key of a field; false if the field is not wanted. */
 static bool key(struct writer *w, enum process_field field, const char *text, size_t len)
 {
 	if (!(w->fields & 1ull << field))

@@ -12,13 +12,13 @@ struct process_match;
 /* ctx of the table. */
 struct process_columns_ctx {
 	const struct process_strings *strings;
-	unsigned int max_width;	     /* of a text, beyond which it is cut; 0 = never */
-	struct process_match *match; /* of process_row_matches(); NULL if that is not called */
+	unsigned int max_width;	     /* longer texts are truncated; 0 = none are */
+	struct process_match *match; /* for process_row_matches(); NULL if that is not called */
 };
 
 /* Rows are struct process_row; one column for each of PROCESS_FIELDS, with its name. */
 extern const struct table_column process_columns[];
-/* What is shown if nothing was chosen: of one reading, and of two, when there are rates. */
+/* Default columns: without rates (one reading), and with rates. */
 #define PROCESS_COLUMNS_ONCE "pid,name,status,memory,message_queue_len,reductions,current_function"
 #define PROCESS_COLUMNS_TOP                                                                        \
 	"pid,name,cpu,reductions_per_s,memory,message_queue_len,message_queue_per_s,status,"       \
@@ -30,7 +30,7 @@ extern const struct table_column process_columns[];
 /* Bit set of enum process_field of "a,b"; unknown names are left out. */
 uint64_t process_columns_fields(const char *columns);
 
-/* The fields that JSON has, if none were chosen; the rates are in it from the second reading on. */
+/* Default fields of JSON, and fields that are not among them; rates are, with --watch. */
 #define PROCESS_JSON_NOT                                                                           \
 	(1ull << PROCESS_FIELD_NAME | 1ull << PROCESS_FIELD_MONITORED_BY |                         \
 	 1ull << PROCESS_FIELD_TORN | 1ull << PROCESS_FIELD_STALE |                                \
@@ -40,12 +40,12 @@ uint64_t process_columns_fields(const char *columns);
 #define PROCESS_JSON_RATES                                                                         \
 	(1ull << PROCESS_FIELD_MEMORY_RATE | 1ull << PROCESS_FIELD_MESSAGES_RATE |                 \
 	 1ull << PROCESS_FIELD_REDUCTIONS_RATE)
-/* Of a live view: the name too, and rates from its first reading on. */
+/* Default fields of JSON of `ebeam top`. */
 #define PROCESS_JSON_TOP                                                                           \
 	(PROCESS_JSON_ALL | PROCESS_JSON_RATES | 1ull << PROCESS_FIELD_NAME |                      \
 	 1ull << PROCESS_FIELD_CPU)
 
-/* Adds the row as one JSON object; "torn": true and "stale": true stand in it only if it is. */
+/* Adds a row as a JSON object; it has "torn" and "stale" only if they are true. */
 void process_row_json(struct strbuf *out, const struct process_strings *s,
 		      const struct process_row *row, uint64_t fields);
 

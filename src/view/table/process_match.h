@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which of a million processes a typed text is about: those that have it in their pid, name,
- * label, initial call or current function, small letters and capitals alike.  Many rows share few
- * names, so each name is searched once.
+ * The filter of the panel of processes: a process matches a text that is part of its pid, name,
+ * label, initial call or current function, ignoring case.  A million rows share few names, so each
+ * name is searched only once.
  */
 #ifndef EBEAM_VIEW_PROCESS_MATCH_H
 #define EBEAM_VIEW_PROCESS_MATCH_H
@@ -14,9 +14,9 @@
 #include "base/vec.h"
 #include "model/process/process_rows.h"
 
-/* Zero before use; of struct process_columns_ctx. */
+/* To be zeroed before use; process_columns_ctx.match points to it. */
 struct process_match {
-	VEC(uint8_t) names; /* of each string: not matched yet, no, yes */
+	VEC(uint8_t) names; /* for each string: NOT_MATCHED (yet), NO or YES */
 	bool in_pids;	    /* the text can be part of a pid */
 };
 

@@ -11,9 +11,9 @@
 #include "view/table/table.h"
 
 #define SAME_MAX       6  /* leaves of one name that are all shown */
-#define SAME_SHOWN     3  /* of more than those */
+#define SAME_SHOWN     3  /* of them, if there are more */
 #define INDENT_MAX     40 /* levels that are drawn */
-#define NAME_MAX_BYTES 60 /* of longer names the first part */
+#define NAME_MAX_BYTES 60 /* longer names are truncated */
 
 /* ---- the tree ----------------------------------------------------------------------------- */
 
@@ -76,7 +76,7 @@ static void find_above(struct process_tree *t, const uint64_t *ancestors)
 	free(names);
 }
 
-/* Children of each row in lists, in order of their pids. */
+/* The children of each row, as linked lists in the order of pids. */
 struct children {
 	uint32_t *first, *next;
 	uint32_t roots;
@@ -106,7 +106,7 @@ static void find_children(const struct process_tree *t, struct children *c)
 	free(pids);
 }
 
-/* Depth first, from one root on; t->above leads back up. */
+/* Adds one root and all below it to t->order, depth first; t->above leads back up. */
 static size_t order_from(struct process_tree *t, const struct children *c, uint32_t root,
 			 bool *seen, size_t nr)
 {
@@ -149,8 +149,8 @@ static void order_all(struct process_tree *t)
 	find_children(t, &c);
 	for (uint32_t row = c.roots; row != PROCESS_TREE_ROOT; row = c.next[row])
 		nr = order_from(t, &c, row, seen, nr);
-	/* What leads round in a circle has no root: it is cut where it is met.  Its former parent
-	 * still lists it, but passes over what was seen. */
+	/* Rows of a circle are below no root: the first one found becomes a root.  Its former
+	 * parent still has it in its list, but skips rows that were seen. */
 	for (uint32_t row = 0; row < t->nr; row++)
 		if (!seen[row]) {
 			t->above[row] = PROCESS_TREE_ROOT;
@@ -189,11 +189,11 @@ void process_tree_free(struct process_tree *t)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* A process, or the rest of a group of leaves: then row is one of them. */
+/* A line of a process, or of the rest of a group of leaves: then `row` is one of them. */
 struct line {
 	const struct process_row *row;
-	char *branch; /* owned; what stands before the name */
-	uint32_t nr;  /* 0 = a process; else so many more */
+	char *branch; /* owned; the lines of the tree before the name */
+	uint32_t nr;  /* 0 = a process; else the size of the rest */
 	uint64_t memory, messages, reductions;
 };
 
@@ -238,7 +238,7 @@ static void text_line_pid(struct strbuf *out, const void *p, const void *ctx)
 		column(out, p, ctx, PROCESS_FIELD_PID);
 }
 
-/* Numbers of a group are sums. */
+/* A number; of a group the sum. */
 static void text_sum(struct strbuf *out, const void *p, const void *ctx, enum process_field field)
 {
 	struct process_row sum = *LINE(p)->row;
@@ -297,7 +297,7 @@ struct drawing {
 	struct lines *lines;
 	const uint32_t *shown; /* rows that are shown, in the order of the tree */
 	size_t nr;
-	const uint32_t *last; /* of each of those: is it the last one below its parent */
+	const uint32_t *last; /* of each row: is it the last one that is shown below its parent? */
 	bool all;
 };
 
@@ -341,7 +341,8 @@ static int by_memory(const void *va, const void *vb)
 	return a->key > b->key ? -1 : a->key < b->key ? 1 : a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* Leaves [from, to) of one name below one process: some, and the rest as one line. */
+/* Adds lines for the leaves [from, to), which have one name and parent: some, and the rest as one
+ * line. */
 static void add_group(struct drawing *d, size_t from, size_t to)
 {
 	struct by_key *keys = xcalloc(to - from, sizeof(*keys));
@@ -400,7 +401,7 @@ void process_tree_write(FILE *f, const struct process_tree *t, bool all, bool co
 	for (size_t i = 0; i < t->nr; i++)
 		if (t->shown[t->order[i]])
 			shown[d.nr++] = t->order[i];
-	/* The last child that is shown, of each. */
+	/* latest[]: the last child that is shown, of each row. */
 	for (size_t i = 0; i < d.nr; i++) {
 		uint32_t above = t->above[shown[i]];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See row_order.h.  Pivots from a sample, as in Floyd and Rivest's selection, again and again until
- * what lies between them is little. */
+/* See row_order.h.  Pivots come from a sample, as in Floyd and Rivest's selection; repeated until
+ * few rows are between them. */
 #include "view/table/row_order.h"
 
 #include <math.h>
@@ -12,17 +12,17 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-#define SORT_ALL    2048u /* so few are just sorted */
+#define SORT_ALL    2048u /* so few rows are sorted at once */
 #define SAMPLE	    2048u
-#define MAX_WIDENED 3u /* times that pivots are taken further apart; then all are sorted */
+#define MAX_WIDENED 3u /* how often pivots are moved further apart before all rows are sorted */
 
-/* A row and what is compared of it. */
+/* A row and the text that it is compared by. */
 struct key {
 	uint32_t row;
-	char *text; /* of its cell, if the column is compared by it; owned by the key */
+	char *text; /* of its cell, if the column is compared by text; owned */
 };
 
-/* Rows among which the wanted ranks are. */
+/* Rows that include those with the wanted ranks. */
 struct candidates {
 	const uint32_t *rows; /* NULL = 0, 1, ... */
 	size_t nr;
@@ -44,7 +44,7 @@ static bool by_text(const struct row_order *o)
 	return o->column && table_compares_text(o->column);
 }
 
-/* text_a, text_b: of the cells; not read if the column is not compared by them. */
+/* text_a, text_b: texts of the cells; unused if the column is not compared by text. */
 static int compare_rows(const struct row_order *o, uint32_t a, const char *text_a, uint32_t b,
 			const char *text_b)
 {
@@ -113,7 +113,8 @@ size_t row_order_nr(const struct row_order *o)
 
 /* ---- pivots ---------------------------------------------------------------------------------- */
 
-/* The same rows each time: a frame is a function of what it shows. */
+/* Takes a sample of the candidates, sorted.  It is the same each time, so that what is drawn only
+ * depends on the rows. */
 static struct key *take_sample(const struct row_order *o, const struct candidates *c)
 {
 	struct key *sample = xmalloc(SAMPLE * sizeof(*sample));
@@ -126,8 +127,7 @@ static struct key *take_sample(const struct row_order *o, const struct candidate
 	return sample;
 }
 
-/* What the sample says of a rank among the candidates can be wrong by a few times this, in places
- * of the sample. */
+/* The standard deviation, in places of the sample, of where the candidate of a rank is in it. */
 static double deviation(double rank, double nr)
 {
 	double p = rank / nr;
@@ -135,8 +135,8 @@ static double deviation(double rank, double nr)
 	return sqrt(SAMPLE * p * (1 - p)) + 1;
 }
 
-/* Rows before *low stand before rank `from` almost surely, those behind *high behind rank `to`.
- * -1 = there is no such pivot. */
+/* Chooses places of the sample as pivots: rows before *low are almost surely before rank `from`,
+ * rows behind *high behind rank `to`.  -1 = no pivot is needed. */
 static void place_pivots(double nr, double from, double to, unsigned int widened, long *low,
 			 long *high)
 {
@@ -152,7 +152,7 @@ static void place_pivots(double nr, double from, double to, unsigned int widened
 
 /* ---- one pass -------------------------------------------------------------------------------- */
 
-/* The candidates between two rows, either may be NULL; *below: how many stand before `low`. */
+/* The candidates between two keys, either may be NULL; *below: how many are before `low`. */
 static uint32_t *rows_between(const struct row_order *o, const struct candidates *c,
 			      const struct key *low, const struct key *high, size_t *below,
 			      size_t *nr)
@@ -177,7 +177,8 @@ static uint32_t *rows_between(const struct row_order *o, const struct candidates
 	return kept.data;
 }
 
-/* Ranks from .. to of the candidates; true if they became fewer and the ranks are still there. */
+/* Keeps only candidates around the ranks from .. to; true if there are fewer, and all those ranks
+ * are still among them. */
 static bool narrow(const struct row_order *o, struct candidates *c, size_t from, size_t to,
 		   unsigned int widened, uint32_t **owned)
 {

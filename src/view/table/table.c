@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See table.h.  Two passes: every cell is made and measured, then made again and written: a table
- * of a million rows costs time twice, but no memory. */
+/* See table.h.  Each cell is made twice, to measure it and to write it, so that a table of a
+ * million rows takes no memory for cells. */
 #include "view/table/table.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ static int choose_columns(const struct table *t, const struct table_options *o,
 struct sort_key {
 	const struct table_column *column;
 	const void *row;
-	char *text; /* if the column is compared by it */
+	char *text; /* of the cell, if the column is compared by text */
 	size_t index;
 	int sign;
 };
@@ -104,7 +104,7 @@ static int compare_keys(const void *va, const void *vb)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* NULL if the rows stay as they stand. */
+/* Finds the column of o->sort; *column = NULL: rows are not sorted. */
 static int sort_column(const struct table *t, const struct table_options *o,
 		       const struct table_column **column, struct error *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text tables.  A kind of row has a registry of columns (column.h); which of them are shown, and
- * in which order, the user chooses by their names.
+ * Text tables.  Each kind of row has a registry of columns (column.h); the user chooses by name
+ * which of them are shown, in which order.
  *
- * Cells may hold anything that was read from a node: what a terminal must not see of them (escape
- * sequences above all) is shown as '?', see characters.h.
+ * Cells may hold anything that was read from a node: characters that are not safe for a terminal
+ * (above all escape sequences) are shown as '?', see characters.h.
  */
 #ifndef EBEAM_VIEW_TABLE_H
 #define EBEAM_VIEW_TABLE_H
@@ -27,20 +27,20 @@ struct table {
 struct table_options {
 	const char *columns; /* "a,b"; NULL = all that are not hidden */
 	const char *also;    /* a hidden column to show too if columns == NULL; NULL = none */
-	const char *sort;    /* "a", or "-a" for the reverse; NULL = as the rows stand */
+	const char *sort;    /* "a", or "-a" for the reverse; NULL = the order of rows[] */
 	unsigned int limit;  /* 0 = all */
 	unsigned int indent; /* spaces before each line */
-	unsigned int width;  /* of lines: the last column is cut if it is a left one; 0 = none */
+	unsigned int width;  /* of lines: a last column aligned left is truncated; 0 = no limit */
 	bool color;	     /* heading in bold */
-	bool write_more;     /* below: table_write_more() */
+	bool write_more;     /* table_write_more() below the rows */
 };
 
-/* By its name, or by its heading as people read it; NULL = there is none such. */
+/* Finds a column by its name or its heading; NULL = there is none. */
 const struct table_column *table_find_column(const struct table_column *columns, const char *name,
 					     size_t len);
 
-/* 0, or what table_write() would say about the columns of *o: before rows are read, which may be
- * costly or forbidden. */
+/* Checks the columns and the order of *o, as table_write() does: for use before rows are read,
+ * which may be costly. */
 int table_check(const struct table *t, const struct table_options *o, struct error *err);
 
 /* Indices of the rows that are shown, in order; *order is malloc'ed.  Equal rows keep their
@@ -52,25 +52,26 @@ int table_order(const struct table *t, const struct table_options *o, size_t **o
  * them. */
 int table_write(FILE *f, const struct table *t, const struct table_options *o, struct error *err);
 
-/* An array of the rows that are shown, in order, each an object of all columns, see
- * table_json_fields().  table_check() has found nothing wrong with *o. */
+/* Writes an array of the rows that are shown, in order, each an object with all columns, see
+ * table_json_fields().  table_check() has accepted *o. */
 void table_json_rows(struct jsonw *w, const char *key, const struct table *t,
 		     const struct table_options *o);
 
-/* "(20 of 345; -n shows more)" if not all are shown. */
+/* Writes "(20 of 345; -n shows more)" if not all are shown. */
 void table_write_more(FILE *f, size_t shown, size_t all);
 
-/* What a cell does, for all text for people that is not in a table; keep_lines: newlines stay. */
+/* Replaces characters that are not safe for a terminal, as in cells, in text that is not in a
+ * table; keep_lines: newlines are kept. */
 void table_clean_text(struct strbuf *text, bool keep_lines);
-/* Writes it so, lines kept; leaves it empty, for the next one. */
+/* Writes text cleaned, with its newlines, and empties it. */
 void table_write_text(FILE *f, struct strbuf *text);
-/* Text of a node within a line: control characters are escaped, see names_format_text(). */
+/* Writes text of a node within a line: control characters are escaped, see names_format_text(). */
 void table_write_escaped(FILE *f, const char *text);
-/* A line, all of it escaped so; the second in bold, if `color`. */
+/* Write a line, escaped in the same way; table_heading() in bold, if `color`. */
 void table_line(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_heading(FILE *f, bool color, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Cuts to so many columns of a terminal, the last three of them "..."; never below these. */
+/* Truncates text to `width` columns of a terminal, the last three of which are "...". */
 void table_cut_text(struct strbuf *text, size_t width);
 
 /* Columns that a text takes on a terminal. */

@@ -25,7 +25,7 @@ void trace_line_add_args(struct strbuf *out, const struct trace_line *l)
 	strbuf_addch(out, ')');
 }
 
-/* "lists:sort", without the arity: arguments follow. */
+/* Adds "lists:sort", without the arity, as arguments follow. */
 static void add_name(struct strbuf *out, const struct name_function *f)
 {
 	size_t from = out->len, len;
@@ -63,7 +63,7 @@ static void add_end(struct strbuf *out, const struct trace_line *l)
 		strbuf_addstr(out, " -> ");
 		add_terms(out, l);
 	}
-	/* "(3.04 us)"; "(<2.5 us)" if that cannot be known from what tracing took. */
+	/* "(3.04 us)"; "(<2.5 us)" if the duration is less than tracing can measure. */
 	strbuf_addstr(out, l->duration_ns < l->unsure_ns ? "  (<" : "  (");
 	cell_ns(out, (double)MAX(l->duration_ns, l->unsure_ns));
 	strbuf_addstr(out, ")\n");
@@ -95,7 +95,7 @@ static void call_json(struct jsonw *w, const struct trace_line *l)
 	jsonw_string(w, "caller", caller ? text.buf : NULL);
 	jsonw_string(w, "file", caller ? caller->file : NULL);
 	jsonw_uint_if(w, "line", caller && caller->file, caller ? caller->line : 0);
-	/* null: not asked for, or lost; [] of what nobody called. */
+	/* null: the stack was not asked for, or lost; []: it is empty. */
 	if (l->has_stack)
 		stack_show_frames_json(w, l->names, l->callers);
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A call that `ebeam trace` shows, or how it ended, as a line of text or of JSON. */
+/* A line of `ebeam trace`, as text or JSON: a call, or the end of a call. */
 #ifndef EBEAM_VIEW_LINE_VIEW_H
 #define EBEAM_VIEW_LINE_VIEW_H
 
@@ -20,9 +20,9 @@ struct trace_line {
 	const struct names *names;
 	const struct name_process *process;
 	const struct name_function *function;
-	const char *untested; /* how an unknown release was read; NULL = it is known */
+	const char *untested; /* how an untested release was read; NULL = it was tested */
 
-	/* Arguments, or what was returned: texts that are clean already. */
+	/* Arguments, or the returned term: texts that are cleaned already. */
 	struct trace_line_term {
 		const char *text;
 		uint32_t len;
@@ -34,17 +34,17 @@ struct trace_line {
 	uint32_t cpu;
 	const struct name_frame *caller;
 	bool has_stack;
-	uint32_t callers; /* the stack below the function; 0 = nobody */
+	uint32_t callers; /* the stack below the function; 0 = empty */
 
-	/* Of its end; class and reason: of an exception. */
+	/* Of the end of a call; class and reason: of an exception. */
 	const char *class, *reason;
 	uint64_t called_ns; /* since 1970 */
 	uint64_t duration_ns, tracing_ns, unsure_ns;
 };
 
-/* "(a, [1,2])" */
+/* Adds "(a, [1,2])". */
 void trace_line_add_args(struct strbuf *out, const struct trace_line *l);
-/* Both end with a newline. */
+/* Add the line, with a newline. */
 void trace_line_add_text(struct strbuf *out, const struct trace_line *l);
 void trace_line_add_json(struct strbuf *out, const struct trace_line *l);
 

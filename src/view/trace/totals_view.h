@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam trace` shows with --count, --histogram and --args: calls added up. */
+/* The answer of `ebeam trace` with --count, --histogram and --args: sums of calls. */
 #ifndef EBEAM_VIEW_TOTALS_VIEW_H
 #define EBEAM_VIEW_TOTALS_VIEW_H
 
@@ -8,7 +8,7 @@
 
 /* Calls of a function from one caller, or with arguments of one shape. */
 struct totals_row {
-	const char *function, *what; /* the latter NULL = not known */
+	const char *function, *what; /* what: caller or shape; NULL = not known */
 	double share;		     /* percent of all calls; NAN = there are none */
 	uint64_t calls, ends, exceptions;
 	uint64_t total_ns, max_ns; /* of the calls whose ends were seen */
@@ -30,7 +30,8 @@ struct totals_answer {
 	struct totals_durations *durations;
 	struct totals_slow *slowest;
 	size_t nr_callers, nr_shapes, nr_durations, nr_slowest;
-	/* What tracing took of a call, and what may be nothing; 0 = not known. */
+	/* Time of tracing in a call, and the duration up to which a call may have taken no time;
+	 * 0 = not known. */
 	uint64_t hit_ns, unsure_ns;
 };
 
