@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "beam/process/process.h"
 
-/* Functions of the VM that tell a kind by themselves; a name matches by its beginning. */
+/* VM functions that determine the kind of a sample; a name matches by its beginning. */
 static const struct {
 	const char *prefix;
 	enum sample_kind kind;
@@ -35,8 +35,8 @@ static const struct {
 	{"erts_gc_after_bif_call", SAMPLE_GC},
 };
 
-/* The same for kernel functions, anywhere in the kernel stack, leaf first: who wakes another thread
- * works. */
+/* Likewise kernel functions, anywhere in the kernel stack, leaf first: a thread that wakes another
+ * one is working. */
 static const struct {
 	const char *name;
 	enum sample_kind kind;
@@ -52,7 +52,7 @@ static const struct {
 	{"__x64_sys_sched_yield", SAMPLE_WAIT},
 };
 
-/* BIFs of erlang and erts_internal that are work on ports or on code. */
+/* BIFs of erlang and erts_internal that work on ports or on code. */
 static const char *const port_bifs[] = {"port_command", "port_control",	 "port_connect",
 					"port_close",	"port_call",	 "open_port",
 					"port_info",	"port_set_data", "port_get_data"};
@@ -94,7 +94,7 @@ static bool kind_by_kernel(const struct kind_evidence *e, enum sample_kind *kind
 	return false;
 }
 
-/* A scheduler without a process. */
+/* Kind for a scheduler without a process. */
 static enum sample_kind kind_of_scheduler(const struct kind_evidence *e)
 {
 	enum sample_kind kind;
@@ -103,7 +103,7 @@ static enum sample_kind kind_of_scheduler(const struct kind_evidence *e)
 		return SAMPLE_PORT;
 	if (kind_by_kernel(e, &kind) || kind_by_function(e->native, &kind))
 		return kind;
-	/* Spinning for work, and the way to sleep and back. */
+	/* Busy waiting, and the code before and after sleeping. */
 	return e->raw->sleep_flags & SSI_FLG_WAITING ? SAMPLE_WAIT : SAMPLE_SCHEDULER;
 }
 
@@ -144,7 +144,7 @@ enum sample_kind kind_of_task(const struct rec_raw_sample *raw, enum thread_type
 		       : NR_SAMPLE_KINDS;
 }
 
-/* A process is current. */
+/* Kind for a thread with a current process. */
 static enum sample_kind kind_of_process(const struct kind_evidence *e)
 {
 	enum sample_kind kind = kind_of_task(e->raw, e->thread);
@@ -167,7 +167,7 @@ static enum sample_kind kind_of_process(const struct kind_evidence *e)
 	if (kind_by_function(e->native, &kind))
 		return kind;
 	/* A helper of the VM that the code of the process called: microstate accounting counts it
-	 * to the emulator.  Without JIT code (dirty) it is the scheduler's own work. */
+	 * as emulator.  If no Erlang code called it (dirty) it is the scheduler's own work. */
 	return e->raw->place == PLACE_C_FROM_JIT || e->raw->place == PLACE_INTERPRETER
 		       ? SAMPLE_ERLANG
 		       : SAMPLE_SCHEDULER;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a thread was doing, from the evidence that a sample carries.  The states of microstate
- * accounting (erl_msacc.h) are the model: a process that collects is "gc" whatever function runs,
- * code called by a BIF belongs to the BIF, and so on outwards.  Evidence by symbol is there only
- * where the executable has symbols (not in OTP 29): without it a sample stays in the wider kind.
+ * Kind of a sample, what the thread was doing, from the data of the sample.  Follows the states of
+ * microstate accounting (erl_msacc.h): a process in garbage collection is "gc" whatever function
+ * runs, code called by a BIF belongs to the BIF, and so on outwards.  Some kinds need symbols of
+ * the executable (absent in OTP 29): without them a sample is of the more general kind.
  */
 #ifndef EBEAM_BEAM_KIND_H
 #define EBEAM_BEAM_KIND_H
@@ -14,7 +14,7 @@
 
 struct kind_evidence {
 	const struct rec_raw_sample *raw;
-	enum thread_type thread; /* after the thread's name was asked, too */
+	enum thread_type thread; /* from BPF, or from the thread's name */
 	const char *bif_module;	 /* module of the BIF or NIF that runs; NULL = none */
 	const char *bif_name;
 	bool nif;
@@ -26,10 +26,11 @@ struct kind_evidence {
 };
 
 /*
- * A scheduler does what others had the process do, before it goes on with its code: signals, and
- * system tasks (execute_sys_tasks(), erl_process.c): SAMPLE_TASK of garbage_collect/1 and code that
- * is purged, SAMPLE_LITERAL_GC while literals are collected that go away with a persistent term or
- * a module.  Else NR_SAMPLE_KINDS, as on dirty schedulers, which only collect, whatever for.
+ * A scheduler does work for others on a process before it runs its code: signals, and system tasks
+ * (execute_sys_tasks(), erl_process.c): SAMPLE_TASK for garbage_collect/1 and code purges,
+ * SAMPLE_LITERAL_GC while literals of a persistent term or a module are collected that is being
+ * removed.  Otherwise NR_SAMPLE_KINDS; also on dirty schedulers, which only collect, for any
+ * purpose.
  */
 enum sample_kind kind_of_task(const struct rec_raw_sample *raw, enum thread_type thread);
 enum sample_kind kind_of_sample(const struct kind_evidence *e);

@@ -13,41 +13,41 @@
 #include "beam/process/process_internal.h"
 #include "beam/process/waits.h"
 
-/* Slots of the table that are read at once. */
+/* Slots of the process table that are read at once. */
 #define SLOTS_CHUNK (1u << 17)
 /* Processes that are read at once. */
 #define BLOCK 4096u
-/* A process is named anew after it has run, this often: soon after its start it has no name yet. */
+/* How often a process is named again after it has run: soon after its start it has no name yet. */
 #define NAMINGS	    3
 #define NOT_WATCHED 0u
 /* Slots that are compared at once. */
 #define SLOTS_PIECE 64u
-/* Neighbours of `all` that the same sample reads: they were found one after the other, so
- * they mostly stand so in memory, too. */
+/* Processes in a row in `all` that are read by the same sample: they were found one after the
+ * other, so that most are close in memory, too. */
 #define GROUP 64u
 
-/* As there are many of them, their addresses and slots stand elsewhere. */
+/* A watched process.  Addresses and slots are in separate arrays for speed, as there are many. */
 struct watched {
 	uint64_t epid; /* 0: free */
 	uint64_t reductions;
 	raddr i, stop;
-	uint64_t since_ns; /* of what it does: not emitted yet */
-	uint64_t seen_ns;  /* last sample of it */
+	uint64_t since_ns; /* start of the time of its current state that was not emitted yet */
+	uint64_t seen_ns;  /* time of its last sample */
 	uint32_t process, stack;
 	uint32_t doing; /* see doing_of() */
 	uint8_t kind, status, namings;
 };
 
-/* Those that the same sample reads.  Up to so many parts their places are kept, until some
- * process comes or goes. */
+/* Processes that the same sample reads.  The sorted addresses of up to PARTS_MAX parts are kept
+ * until a process starts or exits. */
 #define PARTS_MAX 4u
 struct part {
 	VEC(struct process_address) places;
 	bool known;
 };
 
-/* ErtsPTab.vola.tile, erl_ptab.h of OTP 25 to 29: processes, and how many ids were ever taken and
- * given back (aid_ix, fid_ix), which is the same less those given back. */
+/* ErtsPTab.vola.tile, erl_ptab.h of OTP 25 to 29: number of processes, and of ids ever taken and
+ * given back (aid_ix, fid_ix); taken - given_back is the number of processes, too. */
 struct id_counts {
 	uint32_t now, taken, given_back;
 };
@@ -61,38 +61,38 @@ struct process_watch {
 	struct stack_code code;
 	struct process_reader reader;
 	struct process_slots table;
-	struct id_counts ids; /* at the sample before, read before the table was */
-	uint64_t *slots;      /* what was read of the table */
-	raddr *addrs;	      /* by slot: of who is watched; 0: none */
+	struct id_counts ids; /* at the previous sample, read before the table */
+	uint64_t *slots;      /* part of the process table that was read last */
+	raddr *addrs;	      /* by slot: address of the watched process; 0: none */
 	uint32_t *at;	      /* by slot: 1 + index in `all` */
 	VEC(struct watched) all;
-	VEC(uint32_t) unused;	      /* indices in `all` */
-	struct part parts[PARTS_MAX]; /* by turn; of more turns: the first is that of this sample */
-	struct process_facts *facts;  /* BLOCK of them */
-	struct process_pending *pending; /* the same */
-	uint32_t *index;		 /* of `all`, for each of facts */
-	size_t changed;			 /* of a block that is read: in these */
-	uint64_t jit_list[3];		 /* head of the list of code, as it was */
+	VEC(uint32_t) unused;		 /* indices in `all` */
+	struct part parts[PARTS_MAX];	 /* by turn; only the first if there are more turns */
+	struct process_facts *facts;	 /* BLOCK of them */
+	struct process_pending *pending; /* likewise */
+	uint32_t *index;		 /* by index of facts: index in `all` */
+	size_t changed;			 /* changed processes of a block that is read: in facts */
+	uint64_t jit_list[3];		 /* head of the list of code at the previous sample */
 	uint32_t threads[NR_SAMPLE_KINDS];
-	uint64_t at_ns, before_ns; /* of this sample, and of the one before */
+	uint64_t at_ns, before_ns; /* times of this sample and of the previous one */
 	uint64_t samples;
-	size_t finished; /* of `all` */
+	size_t finished; /* index in `all` up to which process_watch_finish() has come */
 	struct resolved_sample resolved;
 	struct process_watch_counts counts;
 };
 
-/* ---- what it does ---------------------------------------------------------------------------- */
+/* ---- the state ------------------------------------------------------------------------------- */
 
-#define NOT_KNOWN UINT32_MAX /* no state: a process is not all of that at once */
+#define NOT_KNOWN UINT32_MAX /* no state: a process never has all these bits */
 
-/* All that kind_of() goes by, but for the stack: bits of Process.state, and in place of its lowest
- * two, which are a priority, what else there is. */
+/* All that kind_of() depends on, but for the stack: bits of Process.state, with the lowest two,
+ * which are a priority, replaced by "hibernates" and "has a timer". */
 static uint32_t doing_of(uint32_t state, uint32_t flags, raddr timer)
 {
 	return (state & ~3u) | (flags & F_HIBERNATED ? 1 : 0) | (timer ? 2 : 0);
 }
 
-/* The function on top, if it has a module. */
+/* The function on top of the stack, if it has a module. */
 static const struct name_function *top_of(const struct process_watch *w, uint32_t stack)
 {
 	const struct name_stack *s = names_stack(w->names, stack);
@@ -102,7 +102,7 @@ static const struct name_function *top_of(const struct process_watch *w, uint32_
 	return f && f->module ? f : NULL;
 }
 
-/* In these functions it waits for the answer of a port. */
+/* Functions in which a process waits for the answer of a port. */
 static bool waits_for_port(const struct name_function *f)
 {
 	return strcmp(f->module, "prim_inet") == 0 ||
@@ -137,13 +137,13 @@ static enum sample_kind kind_of(const struct process_watch *w, const struct proc
 	top = top_of(w, stack);
 	if (top && waits_for_port(top))
 		return SAMPLE_WAITING_PORT;
-	/* A call has a timeout, and does not sleep. */
+	/* The timer of a call is a timeout. */
 	return p->timer && !(top && waits_for_answer_in(top->module, top->name))
 		       ? SAMPLE_WAITING_TIMER
 		       : SAMPLE_WAITING_RECEIVE;
 }
 
-/* Samples are of threads: one for each kind stands where the thread does. */
+/* Samples have a thread: the name of the kind is used for it. */
 static uint32_t thread_of(struct process_watch *w, enum sample_kind kind)
 {
 	static const char name[] = "processes";
@@ -155,7 +155,7 @@ static uint32_t thread_of(struct process_watch *w, enum sample_kind kind)
 	return w->threads[kind];
 }
 
-/* What it did until end_ns. */
+/* Emits the state of a process up to end_ns. */
 static void emit(struct process_watch *w, struct watched *p, uint64_t end_ns)
 {
 	struct rec_sample sample = {
@@ -176,7 +176,7 @@ static uint64_t middle(uint64_t a, uint64_t b)
 	return a + (b - a) / 2;
 }
 
-/* ---- processes that come and go -------------------------------------------------------------- */
+/* ---- start and exit of processes ------------------------------------------------------------- */
 
 static uint32_t slot_of(const struct process_watch *w, const struct watched *p)
 {
@@ -206,14 +206,14 @@ static uint32_t add(struct process_watch *w, const struct process_facts *p)
 		.epid = p->epid,
 		.since_ns = w->before_ns,
 		.seen_ns = w->before_ns,
-		.kind = NR_SAMPLE_KINDS, /* nothing yet */
+		.kind = NR_SAMPLE_KINDS, /* no state yet */
 	};
 	w->counts.processes++;
 	w->counts.most = MAX(w->counts.most, w->counts.processes);
 	return index;
 }
 
-/* It was in the table at the sample before. */
+/* The process has exited since the previous sample. */
 static void end(struct process_watch *w, struct watched *p)
 {
 	if (p->kind != NR_SAMPLE_KINDS) {
@@ -228,7 +228,7 @@ static void end(struct process_watch *w, struct watched *p)
 	w->counts.processes--;
 }
 
-/* Those of w->facts that need it. */
+/* Names the processes in w->facts that need it. */
 static void name_block(struct process_watch *w, size_t nr)
 {
 	struct process_block b = {.facts = w->facts, .pending = w->pending, .nr = nr};
@@ -269,8 +269,7 @@ static uint32_t not_read(struct process_watch *w)
 	return names_intern_stack(w->names, 0, names_intern_frame(w->names, f, 0, 0, NULL), NULL);
 }
 
-/* It does this now.  If that is something else than before, it began in the middle between the
- * samples. */
+/* Sets a process's state.  A new one began in the middle between the two samples. */
 static void take_stack(void *arg, size_t i, int rc, const struct process_stack *s)
 {
 	struct process_watch *w = arg;
@@ -291,7 +290,7 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	now.process = w->resolved.process;
 	now.stack = rc ? not_read(w) : intern_stack(w);
 	now.status = rc ? SAMPLE_STATUS_STACK_UNREADABLE : (uint8_t)w->resolved.status;
-	/* It may have begun to run since its struct was read. */
+	/* It may have been scheduled in after its struct was read. */
 	now.kind = (uint8_t)(!rc && s->stale && p->status != PROCESS_GARBAGE_COLLECTING &&
 					     p->status != PROCESS_EXITING
 				     ? SAMPLE_RUNNING
@@ -310,7 +309,7 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	now.reductions = p->reductions;
 	now.i = p->i;
 	now.stop = p->stop;
-	/* A struct that is older than its stack is read again at the next sample. */
+	/* The struct is older than the stack: makes the next sample read the process again. */
 	now.doing = s->stale ? NOT_KNOWN : doing_of(p->state, p->flags, p->timer);
 	now.namings = of->namings;
 	now.seen_ns = w->at_ns;
@@ -328,7 +327,7 @@ static bool did_not_run(const struct beam_layout *l, const struct watched *of, c
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Takes what changed into w->facts. */
+/* Adds a process to w->facts if it has changed. */
 static void compare(void *arg, uint32_t index, const uint8_t *bytes)
 {
 	struct process_watch *w = arg;
@@ -360,8 +359,8 @@ static void read_block(struct process_watch *w, const struct process_address *pl
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Of slots whose process is another one, or none, than the one that is watched, up to BLOCK from
- * *done on: their ends; new ones into facts[], which says how many. */
+/* Compares slots from *done on with the watched processes, until BLOCK are found: ends processes
+ * that have left their slots, and adds new ones to facts[]; returns the number of new ones. */
 static size_t compare_slots(struct process_watch *w, uint32_t from, uint32_t nr, uint32_t *done)
 {
 	size_t found = 0;
@@ -390,7 +389,7 @@ static size_t compare_slots(struct process_watch *w, uint32_t from, uint32_t nr,
 	return found;
 }
 
-/* New ones, by their addresses. */
+/* Adds new processes, by their addresses. */
 static void take_new(struct process_watch *w, size_t nr)
 {
 	struct process_block b = {.facts = w->facts, .pending = w->pending, .nr = nr};
@@ -410,8 +409,8 @@ static void take_new(struct process_watch *w, size_t nr)
 	process_stacks_each(w->n, &w->code, w->facts, kept, take_stack, w);
 }
 
-/* Nobody came or went since the table was read, and then all were found.  While an id is taken or
- * given back the count is the higher one, so whoever is on the way is not overlooked. */
+/* True if no process has started or exited since the table was read, and all were found.  While an
+ * id is being taken or given back the count is the higher one: no process is missed. */
 static bool table_is_same(struct process_watch *w)
 {
 	const struct id_counts before = w->ids;
@@ -440,10 +439,10 @@ static int read_table(struct process_watch *w, struct error *err)
 	return 0;
 }
 
-/* Code that was loaded or purged since has other names. */
+/* Reads the list of code if it has changed. */
 static void read_code(struct process_watch *w)
 {
-	/* The interpreter has no list: other code is used from another table on. */
+	/* The interpreter has no list: a change of the active code index means other code. */
 	bool jit = w->n->identity.jit;
 	raddr list = jit ? w->n->anchors.jit_descriptor : w->n->anchors.active_code_ix;
 	uint64_t now[3] = {0};
@@ -471,7 +470,7 @@ static void list_places(struct process_watch *w, struct part *part, uint32_t tur
 
 		if (!p->epid)
 			continue;
-		if (p->seen_ns == w->at_ns) { /* the table has just led to it */
+		if (p->seen_ns == w->at_ns) { /* the table was just read, and the process with it */
 			part->known = false;
 			continue;
 		}

@@ -28,7 +28,7 @@ static bool in_ranges(const struct beam_resolver *r, raddr addr)
 	return false;
 }
 
-/* Stands for an address in JIT code that belongs to no known function. */
+/* Pushes a frame for an address in JIT code that is in no known function. */
 static void push_unknown(struct names *names, struct frame_list *l)
 {
 	l->unresolved = true;
@@ -41,7 +41,7 @@ void push_return(struct beam_resolver *r, struct names *names, struct frame_list
 
 	if (!f) {
 		if (!in_ranges(r, ra - 1))
-			return; /* in the hull, between two mappings: no return address */
+			return; /* between two JIT mappings: no return address */
 		push_unknown(names, l);
 		return;
 	}
@@ -71,7 +71,7 @@ static uint32_t top_frame(const struct frame_list *l)
 	return l->out->nr_frames ? l->out->frames[l->out->nr_frames - 1] : 0;
 }
 
-/* The BIF or NIF stands for its own stub, if the call went through one. */
+/* Pushes the BIF or NIF; it replaces the frame of its own stub, if the call went through one. */
 static void push_call(struct beam_resolver *r, struct names *names, struct frame_list *l,
 		      const uint64_t mfa[3], enum frame_kind kind)
 {
@@ -84,7 +84,7 @@ struct call_evidence {
 	struct callsite_callee target;
 	char fragment[64];
 	char module[256], name[256];
-	const char *entry; /* symbol of the C function that was entered */
+	const char *entry; /* symbol of the C function that JIT code called */
 	raddr entry_start;
 };
 
@@ -116,7 +116,7 @@ static void push_c_call(struct beam_resolver *r, struct names *names, struct fra
 	caller = frame_of_jit(r, names, raw->call_ra - 1);
 	if (!caller)
 		push_unknown(names, l);
-	/* The fragment is only the way to the BIF; without a BIF it is all that is known. */
+	/* The frame of a fragment is left out if the BIF that it called is known. */
 	else if (caller->kind != FRAME_RUNTIME || !t->mfa[0])
 		frame_push(l, caller->frame);
 	if (t->mfa[0]) {
@@ -124,7 +124,7 @@ static void push_c_call(struct beam_resolver *r, struct names *names, struct fra
 		copy_atom(r, t->mfa[1], call->name, sizeof(call->name));
 		push_call(r, names, l, t->mfa, t->nif ? FRAME_NIF : FRAME_BIF);
 	}
-	/* Other calls keep it in a register. */
+	/* Other calls keep the Erlang stack pointer in a register. */
 	if (raw->stack_source == STACK_LAST && !t->mfa[0] &&
 	    strcmp(call->fragment, "garbage_collect") != 0)
 		l->status = SAMPLE_STATUS_AMBIGUOUS;
@@ -144,8 +144,8 @@ static void push_dirty_call(struct beam_resolver *r, struct names *names, struct
 	const uint64_t *mfa = raw->current_mfa;
 	bool nif;
 
-	/* Where the process left its scheduler, for a collection say (erts_garbage_collect() has
-	 * Process.i set by the garbage_collect fragment). */
+	/* The function that the process left for the dirty scheduler, as for a GC: the
+	 * garbage_collect fragment stores Process.i, see erts_garbage_collect(). */
 	if (next && next->kind == FRAME_ERLANG && !next->preamble)
 		frame_push(l, next->frame);
 	if (!mfa[0] || (raw->process_state & PSFLG_GC))
@@ -212,7 +212,7 @@ static const char *state_name(enum sample_kind kind)
 	return names[kind] ? names[kind] : "[scheduler]";
 }
 
-/* Names of the kernel frames, leaf first, for the classifier. */
+/* Names of the kernel frames, leaf first, to determine the kind. */
 static unsigned int kernel_names(struct beam_resolver *r, const struct rec_raw_sample *raw,
 				 const char **out)
 {
@@ -299,7 +299,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	out->kind = kind_of_sample(&evidence);
 	if (out->nr_frames == 0)
 		frame_push(&l, frame_of_name(names, NULL, state_name(out->kind), -1, FRAME_STATE));
-	/* The helper that JIT code entered may be the leaf itself. */
+	/* The helper that JIT code called may itself be the leaf. */
 	if (r->native.nr || (can_have_cstack(raw) && leaf && leaf != top_frame(&l)))
 		push_native(r, names, &l, raw->process != 0);
 	if (!r->native.nr && leaf && leaf != top_frame(&l))
@@ -311,8 +311,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	return 0;
 }
 
-/* New code may lie in a mapping that the BPF programs do not know yet: then they get the ranges
- * anew. */
+/* If new code is in a mapping that the BPF programs do not have, they must get the ranges again. */
 static void check_range(struct beam_resolver *r, raddr entry)
 {
 	struct address_range code;
@@ -397,7 +396,7 @@ const struct jit_code *beam_resolver_jit(const struct beam_resolver *r)
 	return r->jit;
 }
 
-/* Adds the mapping to the list, joined with its neighbour if they touch. */
+/* Adds a mapping to the list; joins adjacent ones. */
 static void add_range(struct beam_resolver *r, const struct proc_map *m)
 {
 	for (unsigned int i = 0; i < r->nr_ranges; i++) {

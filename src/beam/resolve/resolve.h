@@ -20,47 +20,47 @@ int beam_resolver_open(struct beam_resolver **out, struct beam_node *n, struct e
 void beam_resolver_close(struct beam_resolver *r);
 struct resolver *beam_resolver(struct beam_resolver *r);
 
-/* Read the code that is loaded now.  Call it after the code probe is in place. */
+/* Reads the code that is loaded now.  Call it after the code probe is attached. */
 int beam_resolver_sync(struct beam_resolver *r, struct error *err);
 const struct jit_code *beam_resolver_jit(const struct beam_resolver *r);
 
-/* Bytes between where the stack of this thread began and its thread pointer; 0 = not known.  The
- * same for all threads that the C library made, but the main thread. */
+/* Bytes from the start of this thread's stack to its thread pointer; 0 = unknown.  The same for all
+ * threads that the C library has created, except for the main thread. */
 uint64_t beam_resolver_thread_data(struct beam_resolver *r, raddr thread_pointer);
-/* The mappings that hold JIT code, and the block of shared fragments, for the probes; at most
- * max ranges; returns their number. */
+/* For the probes: the mappings with JIT code, and the block of shared fragments.  Returns the
+ * number of ranges, at most max. */
 unsigned int beam_resolver_code_ranges(struct beam_resolver *r, struct address_range *ranges,
 				       unsigned int max, struct address_range *fragments);
-/* True once after code appeared outside those ranges: the probes must be configured again. */
+/* True once after code was loaded outside of these ranges: the probes must be configured again. */
 bool beam_resolver_ranges_changed(struct beam_resolver *r);
 
 /*
- * Functions whose calls are traced: rec_raw_call.point is an index into them.  `accept`, if not
- * NULL, says of the arguments, read through `reader`, whether the call is wanted.  Borrowed until
- * the next call.
+ * Functions whose calls are traced; rec_raw_call.point is an index into them.  `accept`, if not
+ * NULL, decides by the arguments, read through `reader`, whether a call is wanted.  Borrowed until
+ * beam_resolver_watch_calls() is called again.
  */
 struct call_function {
 	uint64_t mfa[3]; /* atoms, arity */
 	enum frame_kind kind;
 	bool (*accept)(void *ctx, struct term_reader *reader, const uint64_t *args, uint32_t nr);
-	/* Will the end of a call be seen that returns to this place?  NULL: no. */
+	/* Will a probe see the end of a call that returns to `site`?  NULL: never. */
 	bool (*ends)(void *ctx, uint64_t site, uint64_t ts_ns);
 	void *ctx;
 };
-/* `text`: bytes of one term, beyond which nothing new is begun.  `shapes`: with the shape of their
- * arguments (message_shape.h). */
+/* `text`: limit of bytes of one term, after which no further element is begun.  `shapes`: add the
+ * shape of the arguments (message_shape.h). */
 void beam_resolver_watch_calls(struct beam_resolver *r, const struct call_function *functions,
 			       unsigned int nr, unsigned int text, bool shapes);
 
-/* A stack that was read from memory: frames, process and status of *out.  Recursion is shown once,
- * as process_info(P, current_stacktrace) shows it. */
+/* Resolves a stack that was read from memory: frames, process and status of *out.  Shows recursion
+ * once, as process_info(P, current_stacktrace). */
 void beam_resolver_stack(struct beam_resolver *r, struct names *names, uint64_t epid,
 			 const struct process_stack *s, struct resolved_sample *out);
-/* What a process is called; of facts with PROCESS_READ_DICTIONARY. */
+/* Sets the names of a process from facts with PROCESS_READ_DICTIONARY. */
 void beam_resolver_process(struct beam_resolver *r, struct names *names,
 			   const struct process_facts *p);
 
-/* Id in `names` of a thread of the node that no sample has shown. */
+/* Id in `names` of a thread of the node that is not from a sample. */
 uint32_t beam_resolver_thread(struct beam_resolver *r, struct names *names, int os_tid);
 
 #endif

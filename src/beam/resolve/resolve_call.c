@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Calls of traced functions: copied words -> text; part of the resolver (resolve.h).  Terms are
- * read from what came with the call only: the heap that they stood on may have moved by now.
+ * read only from words copied at the call, as the heap may have been moved since.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "beam/resolve/resolve_internal.h"
 #include "beam/term/message_shape.h"
 
-/* The segments of a call, as memory. */
+/* The segments copied with a call, as a struct mem. */
 struct segments {
 	struct mem mem;
 	const struct rec_raw_call *raw;
@@ -24,7 +24,7 @@ static int read_segments(struct mem *m, raddr addr, void *buf, size_t size)
 	const struct rec_raw_call *raw = CONTAINER_OF(m, struct segments, mem)->raw;
 	uint32_t at = 0, nr;
 
-	/* What is larger than a segment stands in several that follow each other. */
+	/* Larger data is in several consecutive segments. */
 	while (size && at + TERM_SEGMENT_HEAD <= raw->used) {
 		uint64_t from = addr - raw->words[at], part;
 
@@ -43,12 +43,12 @@ static int read_segments(struct mem *m, raddr addr, void *buf, size_t size)
 	return size ? -EFAULT : 0;
 }
 
-/* Of all terms of a call together, as they must fit a record. */
+/* Limit of the texts of all terms of a call, so that they fit into a record. */
 #define CALL_TEXTS_MAX 49152u
-/* No limit: that is the copy's and the text's. */
+/* No limit: the copy and the text have limits of their own. */
 #define CALL_ELEMENTS 1000000
 
-/* One of so many that are left: each gets its part of the room. */
+/* Prints one of `left` terms, which share the remaining room equally. */
 static void add_term(struct resolved_call *out, struct term_reader *reader, uint64_t term,
 		     unsigned int max, uint32_t left)
 {
@@ -66,16 +66,16 @@ static void add_term(struct resolved_call *out, struct term_reader *reader, uint
 	out->nr_terms++;
 }
 
-/* 0: unknown, or none: nobody called what a process began with. */
+/* Frame of the caller; 0: unknown or none, as for the function that a process starts with. */
 static uint32_t caller_frame(struct beam_resolver *r, struct names *names, raddr ra)
 {
-	/* The call stands before the place that it returns to. */
+	/* The call instruction is before the return address. */
 	const struct cached_frame *f = ra ? frame_of_jit(r, names, ra - 1) : NULL;
 
 	return f && !f->root ? f->frame : 0;
 }
 
-/* An applied BIF is called by a stub in its module, which has its name. */
+/* An applied BIF is called by a stub, a function of the same name: takes the caller of that. */
 static uint32_t caller_of(struct beam_resolver *r, struct names *names,
 			  const struct rec_raw_call *raw, uint32_t function)
 {
@@ -90,7 +90,7 @@ static uint32_t caller_of(struct beam_resolver *r, struct names *names,
 	return caller;
 }
 
-/* "{ok, _}, [_ | _]": of all arguments. */
+/* Shape of all arguments: "{ok, _}, [_ | _]". */
 static uint32_t shape_string(struct names *names, struct term_reader *reader, const uint64_t *terms,
 			     uint32_t nr)
 {
@@ -111,11 +111,11 @@ static uint32_t shape_string(struct names *names, struct term_reader *reader, co
 	return id;
 }
 
-/* Did a function begin there then?  Its code may have gone, and something else come to stand there,
- * while the breakpoint was not taken away yet. */
+/* Does `function` begin at addr?  Its code may have been purged and the memory reused before the
+ * breakpoint was removed. */
 static bool is_entry(struct beam_resolver *r, struct names *names, raddr addr, uint32_t function)
 {
-	/* May take in new names, so before any is looked at. */
+	/* May intern new names: must come before pointers to names. */
 	const struct cached_frame *c = frame_of_jit(r, names, addr);
 	const struct name_frame *frame = c ? names_frame(names, c->frame) : NULL;
 	const struct name_function *there = frame ? names_function(names, frame->function) : NULL;
@@ -123,7 +123,7 @@ static bool is_entry(struct beam_resolver *r, struct names *names, raddr addr, u
 	struct jit_function j;
 
 	if (!f || (c && !there))
-		return true; /* no room for more names: nothing is known */
+		return true; /* no room for more names: cannot be decided */
 	return there && there->module_id == f->module_id && there->name_id == f->name_id &&
 	       there->arity == f->arity && jit_find(r->jit, addr, &j) &&
 	       addr - j.start == (j.preamble ? BEAM_CODE_INFO_SIZE : 0);
@@ -165,7 +165,7 @@ int resolve_call(struct resolver *base, struct names *names, const struct rec_ra
 			return -EINVAL;
 		f = &r->calls[raw->point];
 	}
-	/* A result that is no term, behind a place that something else returned to. */
+	/* The result is no term: something else has returned to this return site. */
 	if (read_segments(&segments.mem, raw->terms, terms, 8 * (size_t)raw->nr_terms))
 		return -EINVAL;
 	if (f)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Events of the VM: raw values -> ids and numbers; part of the resolver (resolve.h).  Terms are
- * printed from the words that came with the event: what they point to may be gone by now.
+ * printed from words that were copied with the event, as memory may have changed since.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,14 +14,14 @@
 #include "beam/term/mfa_text.h"
 #include "beam/term/term_internal.h"
 
-/* The words that came with a term, as memory. */
+/* The words copied with a term, as a struct mem. */
 struct blocks {
 	struct mem mem;
 	const struct rec_raw_event *raw;
 };
 
-/* Bytes of a block that were copied: of a small tuple, and of a cell at the end of its memory, not
- * all (copy_block(), bpf/event_values.bpf.h).  What follows is 0, and may be another object's. */
+/* Bytes of a block that were copied, fewer for a small tuple or a cell at the end of a mapping
+ * (copy_block(), bpf/event_values.bpf.h).  The rest is 0, and may be of another object. */
 static size_t block_bytes(const struct term_block *b)
 {
 	uint64_t words = EVENT_BLOCK_WORDS;
@@ -121,7 +121,7 @@ static uint32_t code_frame(struct beam_resolver *r, struct names *names, raddr a
 	return f ? f->frame : 0;
 }
 
-/* "eheap_alloc"; the VM keeps "eheap_", in memory that stays as it is. */
+/* "eheap_alloc"; the VM has "eheap_", in constant memory. */
 static uint32_t allocator_string(struct beam_resolver *r, struct names *names, uint64_t prefix)
 {
 	char text[32], name[sizeof(text) + 8];
@@ -133,7 +133,7 @@ static uint32_t allocator_string(struct beam_resolver *r, struct names *names, u
 	return names_intern_string(names, name, (size_t)len, NULL);
 }
 
-/* The function in which an address of code lies. */
+/* The function that holds an address of code. */
 static uint32_t code_function(struct beam_resolver *r, struct names *names, raddr addr)
 {
 	const struct name_frame *frame = names_frame(names, code_frame(r, names, addr));
@@ -141,7 +141,7 @@ static uint32_t code_function(struct beam_resolver *r, struct names *names, radd
 	return frame ? frame->function : 0;
 }
 
-/* The text of an MFA, as "%T:%T/%d" of the VM wrote it; malloc'ed, NULL if it is none. */
+/* The text of an MFA, which the VM wrote by "%T:%T/%d"; malloc'ed, NULL if it is malformed. */
 static char *mfa_text(const struct rec_raw_event *raw)
 {
 	char *text;
@@ -163,7 +163,7 @@ static char *mfa_text(const struct rec_raw_event *raw)
 	return text;
 }
 
-/* 0 = none, or it was cut. */
+/* 0 = no text, or it is truncated. */
 static uint32_t text_function(struct names *names, const struct rec_raw_event *raw)
 {
 	char *text = mfa_text(raw);
@@ -184,7 +184,7 @@ static uint32_t mfa_function(struct beam_resolver *r, struct names *names,
 {
 	if (raw->flags & RAW_EVENT_TEXT)
 		return text_function(names, raw);
-	/* Arity -1: the list of arguments was no list of a length that can be. */
+	/* Arity -1: the list of arguments has no possible length. */
 	return words[2] <= 255 ? function_of_mfa(r, names, words, FRAME_ERLANG) : 0;
 }
 
@@ -222,7 +222,7 @@ static uint64_t value_of(struct beam_resolver *r, struct names *names,
 	return words[0];
 }
 
-/* Of a field that the record lacks: none (0) for ids, not known for numbers. */
+/* Value of a field that the record lacks: 0 for ids, "unknown" for numbers. */
 static uint64_t no_value(enum event_field_type type)
 {
 	return type >= FIELD_WORDS ? EVENT_UNKNOWN : 0;
@@ -241,7 +241,7 @@ static const struct {
 #undef EVENT_FIELD
 };
 
-/* A process that was just made: nobody has seen it yet, but what it starts with is known. */
+/* For a process that was just spawned: stores the function that it starts with. */
 static void know_child(struct beam_resolver *r, struct names *names,
 		       const struct rec_raw_event *raw)
 {

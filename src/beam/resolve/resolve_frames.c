@@ -34,7 +34,7 @@ uint32_t frame_of_name(struct names *names, const char *module, const char *name
 
 /* ---- names of JIT code ---------------------------------------------------------------------- */
 
-/* "lists:map/2" -> function id. What does not parse becomes a name as it stands. */
+/* "lists:map/2" -> function id.  A name that cannot be parsed is used unchanged. */
 static uint32_t function_of_name(struct names *names, const struct jit_function *j,
 				 enum frame_kind kind)
 {
@@ -89,13 +89,13 @@ const struct cached_frame *frame_of_jit(struct beam_resolver *r, struct names *n
 	return c;
 }
 
-/* ---- everything else ------------------------------------------------------------------------ */
+/* ---- native and kernel frames --------------------------------------------------------------- */
 
 const char *kernel_name(struct beam_resolver *r, uint64_t addr)
 {
 	struct error why;
 
-	/* Reading them takes longer than all the rest of a start: not before a sample needs one. */
+	/* Reads /proc/kallsyms on first use, as it takes longer than all the rest of a start. */
 	if (!r->kernel_tried) {
 		r->kernel_tried = true;
 		if (kallsyms_open(&r->kernel, &why))
@@ -121,7 +121,7 @@ uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr add
 	*start = 0;
 	if (objects_find(r->node->objects, addr, &f))
 		return frame_of_name(names, NULL, "[unknown]", -1, FRAME_NATIVE);
-	/* Not at the start: it takes a read of each slot. */
+	/* On first use, as one word is read for each import. */
 	if (!f.symbol && !r->imports_named && r->node->elf) {
 		r->imports_named = true;
 		objects_name_imports(r->node->objects, r->node->mem, r->node->elf, r->node->bias);
@@ -171,7 +171,7 @@ bool frame_is_mfa(struct beam_resolver *r, struct names *names, uint32_t frame,
 	return f && f->function == function_of_mfa(r, names, mfa, FRAME_ERLANG);
 }
 
-/* 61234 -> 61000: an estimate shows no more digits than it has. */
+/* 61234 -> 61000: an estimate is shown with two significant digits. */
 static uint64_t two_digits(uint64_t n)
 {
 	uint64_t unit = 1;
@@ -186,7 +186,7 @@ void frame_push_elided(struct names *names, struct frame_list *l, const struct r
 	uint64_t frames = raw->skipped_frames, seen = (uint64_t)raw->nr_leaf + raw->skipped_frames;
 	char text[64];
 
-	/* Words that were not walked hold about as many frames as those that were. */
+	/* Assumes that skipped words have as many frames as those that were walked. */
 	if (raw->skipped_words && raw->walked_words) {
 		frames += raw->skipped_words * seen / raw->walked_words;
 		frames = two_digits(frames);

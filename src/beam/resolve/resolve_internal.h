@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the resolver share; nobody else includes this. */
+/* Shared by the files of the resolver only. */
 #ifndef EBEAM_BEAM_RESOLVE_INTERNAL_H
 #define EBEAM_BEAM_RESOLVE_INTERNAL_H
 
@@ -15,7 +15,7 @@
 
 #define FRAME_CACHE_SIZE 8192 /* a power of two; direct mapped */
 
-/* An address in JIT code that was named before. */
+/* Cached frame of an address in JIT code. */
 struct cached_frame {
 	raddr addr;
 	uint32_t serial; /* of the module instance; 0 = empty */
@@ -25,14 +25,14 @@ struct cached_frame {
 	bool root; /* erts_beamasm:normal_exit/0: the bottom of every stack */
 };
 
-/* What is known of an Erlang process: the last record of it. */
+/* Facts of an Erlang process, from the last record of it. */
 struct known_process {
 	uint64_t epid;
 	uint32_t pid, registered, label; /* string ids */
 	uint32_t initial_call;		 /* function id */
 };
 
-#define PROCESS_SET_MAX (1u << 19) /* processes of one set */
+#define PROCESS_SET_MAX (1u << 19) /* limit of processes in one set */
 
 struct known_thread {
 	int os_tid;
@@ -41,22 +41,22 @@ struct known_thread {
 	uint16_t scheduler;
 };
 
-/* Why a native stack ends where it does. */
+/* Reason why a native stack ends. */
 enum native_end {
 	NATIVE_NONE,	  /* none was copied */
-	NATIVE_WHOLE,	  /* the call from JIT code, or the thread's start */
-	NATIVE_TRUNCATED, /* deeper than what was copied */
-	NATIVE_TOO_DEEP,  /* than EBEAM_NATIVE_FRAMES */
+	NATIVE_WHOLE,	  /* it reaches the call from JIT code, or the thread's start */
+	NATIVE_TRUNCATED, /* deeper than the part that was copied */
+	NATIVE_TOO_DEEP,  /* more frames than EBEAM_NATIVE_FRAMES */
 	NATIVE_NO_CFI,	  /* code without call frame information */
-	NATIVE_BROKEN,	  /* rules that are not followed, or that lead elsewhere */
+	NATIVE_BROKEN,	  /* unsupported rules, or a wrong return address at its end */
 };
 
 struct native_stack {
 	unsigned int nr;
 	enum native_end end;
-	raddr call_ra;			  /* what it was unwound to, in JIT code; 0 = nothing */
-	uint64_t saved;			  /* there: the register that call sites save E in */
-	raddr addrs[EBEAM_NATIVE_FRAMES]; /* leaf first, each inside of its function */
+	raddr call_ra;			  /* return address in JIT code at its end; 0 = none */
+	uint64_t saved;			  /* at that call: the register that call sites save E in */
+	raddr addrs[EBEAM_NATIVE_FRAMES]; /* leaf first; an address inside of each function */
 };
 
 struct beam_resolver {
@@ -64,18 +64,18 @@ struct beam_resolver {
 	struct beam_node *node;
 	struct jit_code *jit;
 	struct callsites *sites;
-	struct kallsyms *kernel; /* NULL until asked, or if /proc/kallsyms cannot be used */
+	struct kallsyms *kernel; /* NULL until used, or if /proc/kallsyms cannot be read */
 	bool kernel_tried, imports_named;
 	struct id_format pids, ports;
 	struct unwinder *unwinder;
-	/* Of the next sample, if their time is the same. */
+	/* For the next sample, if it has the same time. */
 	struct rec_raw_cstack cstack;
 	struct rec_raw_gap gap;
 	struct native_stack native; /* of this sample */
 	struct cached_frame frames[FRAME_CACHE_SIZE];
 	struct keytab recent, older; /* of struct known_process; see known() */
-	uint64_t label_second;	     /* of the stream, in which was waited ... */
-	uint32_t label_waited_us;    /* ... so long for labels */
+	uint64_t label_second;	     /* second of the stream ... */
+	uint32_t label_waited_us;    /* ... in which so much time was spent waiting for labels */
 	VEC(struct known_thread) threads;
 	struct address_range ranges[EBEAM_JIT_RANGES];
 	unsigned int nr_ranges;
@@ -83,15 +83,15 @@ struct beam_resolver {
 	const struct call_function *calls;
 	unsigned int nr_calls;
 	bool call_shapes;
-	unsigned int call_text; /* bytes of one term */
+	unsigned int call_text; /* limit of bytes of one term */
 };
 
-/* Frames being put together, root first. */
+/* Frames of a sample while it is resolved, root first. */
 struct frame_list {
 	struct resolved_sample *out;
-	bool unresolved;	   /* an address in JIT code that belongs to no function */
-	enum sample_status status; /* of the raw sample, or better */
-	raddr saved_ra;		   /* the same */
+	bool unresolved;	   /* an address in JIT code is in no known function */
+	enum sample_status status; /* of the raw sample; better if missing frames were found */
+	raddr saved_ra;		   /* of the raw sample, or found */
 };
 
 /* ---- resolve_frames.c ---- */
@@ -99,7 +99,7 @@ void frame_push(struct frame_list *l, uint32_t frame);
 /* A frame without line: module and name as strings, kind and arity. */
 uint32_t frame_of_name(struct names *names, const char *module, const char *name, int32_t arity,
 		       enum frame_kind kind);
-/* The JIT code at addr (the address itself, not a return address); NULL if nothing is there. */
+/* Frame of the JIT code at addr (not of a return address); NULL if no code is there. */
 const struct cached_frame *frame_of_jit(struct beam_resolver *r, struct names *names, raddr addr);
 /* Name of a kernel function, NULL if there is none. */
 const char *kernel_name(struct beam_resolver *r, uint64_t addr);
@@ -117,7 +117,7 @@ bool frame_is_mfa(struct beam_resolver *r, struct names *names, uint32_t frame,
 void frame_push_elided(struct names *names, struct frame_list *l, const struct rec_raw_sample *raw);
 
 /* ---- resolve.c ---- */
-/* One word that BPF took for a return address, by the hull of the JIT mappings. */
+/* Pushes the frame of a word that BPF took for a return address by the hull of the JIT mappings. */
 void push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra);
 
 /* ---- resolve_event.c ---- */
@@ -130,18 +130,18 @@ int resolve_call(struct resolver *base, struct names *names, const struct rec_ra
 
 /* ---- resolve_native.c ---- */
 void resolve_cstack(struct resolver *base, const struct rec_raw_cstack *raw);
-/* Fills r->native. */
+/* Unwinds the C stack of the sample to r->native. */
 void unwind_native(struct beam_resolver *r, const struct rec_raw_sample *raw);
-/* What was copied was for one sample: late records of one thread may have one time. */
+/* Drops the copied stack after its sample: a late record of its thread may have the same time. */
 void forget_native(struct beam_resolver *r);
-/* Those frames, with a reason in front if it is not whole or was not copied.  Of a process: without
- * those that a thread is inside of as long as it runs processes, if they have names. */
+/* Pushes the frames in r->native; if the stack is not complete, first a frame with the reason.
+ * process: leaves out the loop that runs processes and its callers, if they have names. */
 void push_native(struct beam_resolver *r, struct names *names, struct frame_list *l, bool process);
 
 /* ---- resolve_saved.c ---- */
 void resolve_gap(struct resolver *base, const struct rec_raw_gap *raw);
-/* Adds the frames between the true stack pointer and the leaf part; sets saved_ra and status.  Does
- * nothing if the pointer cannot be found. */
+/* Adds the frames between the actual stack pointer and the leaf part; sets saved_ra and status.  No
+ * change if the stack pointer is not found. */
 void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_list *l,
 		   const struct rec_raw_sample *raw);
 
@@ -149,7 +149,7 @@ void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_li
 void resolve_process_record(struct resolver *base, struct names *names,
 			    const struct rec_raw_process *raw);
 uint32_t process_of_epid(struct beam_resolver *r, struct names *names, uint64_t epid);
-/* The function that a process was made to run, until more is known of it. */
+/* Sets the function that a process starts with, until its initial call is known. */
 void process_starts_with(struct beam_resolver *r, struct names *names, uint64_t epid,
 			 uint32_t function);
 const struct known_thread *thread_of_tid(struct beam_resolver *r, struct names *names, int os_tid,

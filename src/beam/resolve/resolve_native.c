@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The C stack that came with a sample, unwound from the leaf to the call from JIT code, or to where
- * the thread began.  Part of the resolver.
+ * The C stack that was copied for a sample, unwound from the leaf to the call from JIT code, or to
+ * the start of the thread.  Part of the resolver.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void push_address(struct native_stack *n, const struct unwind_regs *regs)
 	n->addrs[n->nr++] = regs->exact ? regs->ip : regs->ip - 1;
 }
 
-/* Why it ends before the call or the thread's start. */
+/* Reason of an end before the call from JIT code or the thread's start. */
 static enum native_end end_of(int rc)
 {
 	switch (rc) {
@@ -45,8 +45,7 @@ uint64_t beam_resolver_thread_data(struct beam_resolver *r, raddr thread_pointer
 	uint64_t *words = xmalloc(THREAD_DATA_MAX);
 	size_t i = 0;
 
-	/* The topmost return address into the function that has no caller stands where the stack
-	 * began. */
+	/* The stack starts at the topmost return address into the function that has no caller. */
 	if (mem_read(r->node->mem, base, words, THREAD_DATA_MAX) == 0)
 		i = THREAD_DATA_MAX / 8;
 	while (i > 0 && !unwinder_is_outermost(r->unwinder, words[i - 1]))
@@ -98,7 +97,7 @@ void forget_native(struct beam_resolver *r)
 	r->cstack.os_tid = r->gap.os_tid = 0;
 }
 
-/* Functions of the VM that run processes, one after the other. */
+/* Functions of the VM's loops that run processes. */
 static bool is_loop(const char *symbol)
 {
 	return strcmp(symbol, "process_main") == 0 ||
@@ -123,7 +122,7 @@ void push_native(struct beam_resolver *r, struct names *names, struct frame_list
 
 	for (; nr < n->nr; nr++) {
 		frames[nr] = frame_of_native(r, names, n->addrs[nr], &symbol, &start);
-		/* What it is inside of is the same for all processes. */
+		/* Frames of the loop and its callers are the same for all processes. */
 		if (process && nr && symbol && is_loop(symbol))
 			break;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whose sample it is: Erlang processes and threads; part of the resolver (resolve.h). */
+/* Erlang processes and threads of samples; part of the resolver (resolve.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,17 +11,17 @@
 #include "beam/sched/sched.h"
 #include "target/proc.h"
 
-/* A label that moves while it is read is read again, this often and ever later, within 13 ms in
- * all: a collection that is on its way takes its time. */
+/* A label that moves while it is read is read again LABEL_ATTEMPTS times with increasing pauses, 13
+ * ms in all, as a GC takes time. */
 #define LABEL_ATTEMPTS	   10
 #define LABEL_WAIT_US(nth) (25u << (nth))
-/* Of a second, for all labels: with hundreds of them that move, samples must not pile up. */
+/* Limit of the pauses in a second, for all labels: samples must not wait longer. */
 #define LABEL_WAIT_MAX_US 100000u
 
 /*
- * Two generations: when the recent one is full it becomes the older one, and what nobody asked for
- * since the last time is forgotten.  BPF, which remembers far fewer processes, tells of those
- * again; of one that it has just seen it would not.
+ * Processes are kept in two generations: when `recent` is full it becomes `older`, and those that
+ * were not used since the last such time are dropped.  BPF keeps far fewer processes, and sends a
+ * record again for a process that it has dropped, but not for one that it has just seen.
  */
 static struct known_process *known(struct beam_resolver *r, struct names *names, uint64_t epid)
 {
@@ -72,7 +72,7 @@ void process_starts_with(struct beam_resolver *r, struct names *names, uint64_t 
 
 struct label {
 	uint64_t term;
-	uint64_t words[RAW_LABEL_WORDS]; /* where a list or boxed term points to */
+	uint64_t words[RAW_LABEL_WORDS]; /* words that a list or boxed term points to */
 };
 
 static void print_label(struct beam_resolver *r, const struct label *l, struct mem *mem,
@@ -86,7 +86,7 @@ static void print_label(struct beam_resolver *r, const struct label *l, struct m
 		.otp = r->node->identity.otp,
 		.copy_addr = l->term & ~7ull,
 		.copy = l->words,
-		/* They are zeros where they could not be copied. */
+		/* All 0 if they could not be copied. */
 		.copy_words = l->words[0] ? RAW_LABEL_WORDS : 0,
 		.depth = 6,
 		.max_len = 200,
@@ -101,8 +101,8 @@ static bool read_label_words(struct beam_resolver *r, uint64_t term, uint64_t *w
 	return mem_read(r->node->mem, term & ~7ull, words, 8 * RAW_LABEL_WORDS) == 0;
 }
 
-/* 0: the label stands where it stood, so what it points to was what it pointed to; a collection
- * that moves it writes over it.  -ESRCH: the process is gone.  Else: it moved. */
+/* 0: the words at the label's address are unchanged, so the right memory was read; a GC that moves
+ * a term overwrites it.  -ESRCH: the process has exited.  Else: it moved. */
 static int label_is_there(struct beam_resolver *r, const struct rec_raw_process *raw,
 			  const struct label *l)
 {
@@ -117,7 +117,7 @@ static int label_is_there(struct beam_resolver *r, const struct rec_raw_process 
 		       : -EAGAIN;
 }
 
-/* The label that the process has now: 0, -ESRCH, or what stood in the way for now. */
+/* Reads the label that the process has now: 0, -ESRCH, or the reason why it cannot be read now. */
 static int find_label(struct beam_resolver *r, const struct rec_raw_process *raw, struct label *l)
 {
 	const struct beam_node *n = r->node;
@@ -129,7 +129,7 @@ static int find_label(struct beam_resolver *r, const struct rec_raw_process *raw
 	return TERM_IS_POINTER(l->term) && read_label_words(r, l->term, l->words) ? 0 : -EAGAIN;
 }
 
-/* Waits for the nth time, or does not if that would keep samples waiting for too long. */
+/* Pauses before attempt `nth`; false if the pauses of this second are used up. */
 static bool wait_for_label(struct beam_resolver *r, uint64_t ts_ns, int nth)
 {
 	uint64_t second = ts_ns / 1000000000u;
@@ -145,9 +145,8 @@ static bool wait_for_label(struct beam_resolver *r, uint64_t ts_ns, int nth)
 	return true;
 }
 
-/* Text of a label that is a pointer.  Of a large one the record holds the first words only; the
- * rest is read now, if the label has not moved, else from where it has moved to; and is "..." if
- * that cannot be had. */
+/* Prints a label that is a pointer.  A record has only the first words of a large one; the rest is
+ * read now, from its address or, if it has moved, from its new address; "..." if that fails. */
 static void print_moving_label(struct beam_resolver *r, const struct rec_raw_process *raw,
 			       struct label *l, struct strbuf *out)
 {
@@ -190,7 +189,7 @@ static uint32_t initial_function(struct beam_resolver *r, struct names *names,
 {
 	uint32_t function = 0;
 
-	/* proc_lib keeps what it was asked to run; the arity is a small integer there. */
+	/* $initial_call of proc_lib; the arity is a small integer. */
 	if (raw->initial_call[0] && TERM_IS_SMALL(raw->initial_call[2])) {
 		uint64_t mfa[3] = {raw->initial_call[0], raw->initial_call[1],
 				   raw->initial_call[2] >> 4};
@@ -238,7 +237,7 @@ const struct known_thread *thread_of_tid(struct beam_resolver *r, struct names *
 	for (size_t i = 0; i < r->threads.len; i++) {
 		struct known_thread *k = &r->threads.data[i];
 
-		/* A thread that was unknown to BPF at first keeps the type that its name gave. */
+		/* A thread that was unknown to BPF before keeps the type found by its name. */
 		if (k->os_tid == os_tid && (type == THREAD_UNKNOWN || k->type == type))
 			return k;
 	}

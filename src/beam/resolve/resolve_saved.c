@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Erlang stack pointer of samples for which BPF found several candidates: at the call from JIT
- * code, which unwinding the C stack leads to, rbp (OTP 24: r12) holds it.  Part of the resolver.
+ * The Erlang stack pointer of samples for which BPF found several candidates: rbp (OTP 24: r12) at
+ * the call from JIT code, to which the C stack is unwound.  Part of the resolver.
  */
 #include <string.h>
 
@@ -26,8 +26,8 @@ static bool word_at(const struct rec_raw_gap *g, raddr at, uint64_t *w)
 	return true;
 }
 
-/* A shared fragment's return addresses stand on top and are known by where they lie (as in
- * bpf/sample.bpf.h); returns the first word after them. */
+/* Return addresses of shared fragments are on top of the stack, recognised by their addresses (as
+ * in bpf/sample.bpf.h); returns the address of the first word below them. */
 static raddr skip_fragments(struct beam_resolver *r, raddr e)
 {
 	struct address_range f = jit_fragments(r->jit);
@@ -53,7 +53,7 @@ void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_li
 	bool fragment;
 	uint64_t w;
 
-	/* Arriving at the right return address proves the register that the call site saved. */
+	/* The register is right if unwinding has come to the expected return address. */
 	if (g->h.ts_ns != raw->h.ts_ns || g->os_tid != raw->os_tid || !raw->call_ra ||
 	    r->native.call_ra != raw->call_ra || (e & 7) || e < g->low || e > g->high)
 		return;
@@ -74,10 +74,10 @@ void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_li
 		if (word_at(g, at - 8, &w) && (at - 8 < g->high || (w & 3) != 0))
 			push_return(r, names, l, w);
 	}
-	/* Without native stack it stands on the C stack. */
+	/* Without native stack it is on the C stack. */
 	if (fragment && !r->node->identity.native_stack && raw->saved_ra)
 		push_return(r, names, l, raw->saved_ra);
-	/* Its middle may be missing all the same. */
+	/* Frames in the middle may still be missing. */
 	l->status = raw->skipped_frames || raw->skipped_words ? SAMPLE_STATUS_TRUNCATED
 							      : SAMPLE_STATUS_COMPLETE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stacks and names of processes as they stand in memory; part of the resolver (resolve.h). */
+/* Stacks and names of processes that were read from memory; part of the resolver (resolve.h). */
 #include <string.h>
 
 #include "abi/vm.h"
@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "beam/resolve/resolve_internal.h"
 
-/* The function that `current` names, if that is none that the stack shows already. */
+/* Pushes the function of `current`, unless the stack shows it. */
 static void push_current(struct beam_resolver *r, struct names *names, struct frame_list *l,
 			 const struct process_stack *s)
 {
@@ -34,8 +34,8 @@ static void push_place(struct beam_resolver *r, struct names *names, struct fram
 }
 
 /*
- * Where a process that runs goes on, and its current function, are of when it was scheduled in, or
- * of a BIF since; its stack is of the last call that wrote it back.  If the two do not agree
+ * `i` and `current` of a running process were stored when it was scheduled in, or by a BIF since
+ * then; its stack pointer by the last call that stored it.  If `i` and `current` do not agree
  * neither belongs to the stack.
  */
 static bool is_place_stale(struct beam_resolver *r, struct names *names,
@@ -102,7 +102,7 @@ void beam_resolver_process(struct beam_resolver *r, struct names *names,
 
 	memcpy(raw.initial, p->initial, sizeof(raw.initial));
 	memcpy(raw.initial_call, p->proc_lib_call, sizeof(raw.initial_call));
-	raw.initial_call[2] = p->proc_lib_call[2] << 4 | 0xf; /* a small integer there */
+	raw.initial_call[2] = p->proc_lib_call[2] << 4 | 0xf; /* a small integer in $initial_call */
 	if (TERM_IS_POINTER(p->label))
 		mem_read(r->node->mem, p->label & ~7ull, raw.label_words, sizeof(raw.label_words));
 	resolve_process_record(&r->base, names, &raw);
