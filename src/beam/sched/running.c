@@ -13,13 +13,13 @@
 #include "base/xalloc.h"
 #include "beam/sched/sched_work.h"
 
-/* struct process: 776 bytes at most in OTP 25 to 29. */
+/* Limit of the size of struct process; 776 bytes at most in OTP 25 to 29. */
 #define PROCESS_MAX 1024
 /* ErtsGCInfo: two words. */
 #define COUNTS 2
 
-/* Of a scheduler with a process, in the order in which it is read: a NIF or a collection that
- * begins meanwhile is seen by the next sample. */
+/* Ranges of a scheduler with a process, in the order in which they are read: a NIF or GC that
+ * begins meanwhile is found by the next sample. */
 enum { RANGE_NIF, RANGE_COUNTS, RANGE_PROCESS, NR_RANGES };
 
 struct part {
@@ -34,7 +34,7 @@ struct running {
 	VEC(struct running_one) all;
 	struct mem_range *ranges;
 	struct part *parts;
-	size_t *which; /* places in `all`, of those that have a process */
+	size_t *which; /* indices in `all` of those with a process */
 };
 
 static bool has_layout(const struct beam_layout *l)
@@ -109,8 +109,8 @@ bool running_is_same(enum running_span span, const struct running_key *earlier,
 	if (!later->of || later->of != earlier->of || later->slice != earlier->slice ||
 	    later->reds != earlier->reds)
 		return false;
-	/* enif_consume_timeslice() may have taken what was left, and then nothing is left for
-	 * another call. */
+	/* enif_consume_timeslice() may have consumed the rest of the slice, so that a further call
+	 * does not change it. */
 	return later->part == earlier->part || (span == RUNNING_NIF && later->part == 0);
 }
 

@@ -13,9 +13,9 @@
 #include "beam/term/atoms.h"
 #include "target/thread_state.h"
 
-/* struct process: 776 bytes at most in OTP 24 to 29. */
+/* Limit of the size of struct process; 776 bytes at most in OTP 24 to 29. */
 #define PROCESS_MAX 1024
-/* Ten times what 4000 reductions of plain Erlang code take. */
+/* Ten times the CPU time of 4000 reductions of plain Erlang code. */
 #define CALL_CPU_NS  2000000u
 #define PUSHED_WORDS 4
 #define LEAF_WORDS   ((size_t)EBEAM_LEAF_CHUNKS * EBEAM_CHUNK_WORDS)
@@ -35,7 +35,7 @@ static bool is_inside(const struct stack_bounds *b, raddr sp)
 	return !(sp & 7) && sp >= b->heap && sp <= b->hend;
 }
 
-/* ---- where it is --------------------------------------------------------------------------- */
+/* ---- the place ----------------------------------------------------------------------------- */
 
 static void read_call(struct running_call *call, struct mem *mem, const struct beam_layout *l,
 		      const struct running_code *code, const struct running_scheduler *s,
@@ -60,7 +60,7 @@ static bool is_off_cpu(const struct thread_state *t)
 	return t->where == THREAD_IN_SYSCALL || t->where == THREAD_OFF_CPU;
 }
 
-/* Sets place, status and what tells the function; returns the top of the stack. */
+/* Sets place, status and the fields that identify the function; returns the top of the stack. */
 static raddr find_top(struct rec_raw_sample *out, struct mem *mem, const struct running_call *call,
 		      const struct stack_bounds *b, const struct running_code *code,
 		      const struct running_scheduler *s, const struct thread_state *t, bool in_c,
@@ -101,9 +101,9 @@ static raddr find_top(struct rec_raw_sample *out, struct mem *mem, const struct 
 	return b->stop;
 }
 
-/* ---- its stack ----------------------------------------------------------------------------- */
+/* ---- the stack ----------------------------------------------------------------------------- */
 
-/* Fragments are called with return addresses that are not aligned: see push_fragment_returns() of
+/* Return addresses of calls of fragments are not aligned: see push_fragment_returns() of
  * bpf/sample.bpf.h. */
 static size_t push_fragments(struct rec_raw_sample *out, const uint64_t *words, size_t nr,
 			     const struct running_code *code)
@@ -162,7 +162,7 @@ static void push_words(struct rec_raw_sample *out, const uint64_t *words, size_t
 		out->status = SAMPLE_STATUS_TRUNCATED;
 }
 
-/* Of a deep stack the words next to the leaf, and those next to the root. */
+/* Copies the words next to the leaf and, of a deep stack, those next to the root. */
 static bool push_stack(struct rec_raw_sample *out, struct mem *mem, raddr top, raddr end,
 		       const struct running_code *code, const struct running_scheduler *s,
 		       raddr pushed)
@@ -189,7 +189,7 @@ static bool push_stack(struct rec_raw_sample *out, struct mem *mem, raddr top, r
 	return ok;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------- */
+/* ---- sample -------------------------------------------------------------------------------- */
 
 bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, struct mem *mem,
 			const struct beam_layout *l, const struct running_code *code, int os_pid,
@@ -228,7 +228,7 @@ bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, s
 	if (s->type == THREAD_NORMAL)
 		read_call(call, mem, l, code, s, b.stop);
 	top = find_top(out, mem, call, &b, code, s, &t, in_c, earlier);
-	/* A collector that has moved the stack stores the new bounds at its end. */
+	/* A GC that has moved the stack stores the new bounds at its end. */
 	if (!is_inside(&b, top) || (b.hend & 7))
 		out->status = SAMPLE_STATUS_BAD_BOUNDS;
 	else if (!push_stack(out, mem, top, b.hend, code, s, call->pushed))

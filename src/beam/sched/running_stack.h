@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stack of a process that runs, as a raw sample, read from memory while it runs: the samples of
- * BPF programs without a BPF program, for what stays where it is.
+ * The instruction pointer and the Erlang stack pointer of JIT code are in registers, which the
+ * kernel shows for threads that are off CPU.  While C code runs that JIT code called, the stack
+ * pointer is in Process.stop or in a register that the C function has saved (callsite_stack_top()),
+ * and the return address to JIT code is below the scheduler's registers (on dirty schedulers
+ * Process.current is the function).  Whether C code runs cannot be seen for a thread that is on
+ * CPU, but follows from `earlier` and `in_c`: see below.
  *
- * Where JIT code stands and its Erlang stack pointer are in registers.  The kernel shows those of a
- * thread that is off its CPU; while C code runs that JIT code called, Process.stop holds the stack
- * pointer, or a register that the C function has saved (callsite_stack_top()), and the return
- * address into JIT code stands below the scheduler's registers (on dirty schedulers Process.current
- * is the function).  Whether C code runs is shown by nothing of a thread
- * that is on its CPU, but by `called`: see below.
+ * The instruction pointer and the Erlang stack pointer of JIT code are in registers, which the
+ * kernel shows for threads that are off CPU.  While C code runs that JIT code called, the stack
+ * pointer is in Process.stop or in a register that the C function has saved (callsite_stack_top()),
+ * and the return address to JIT code is below the scheduler's registers (on dirty schedulers
+ * Process.current is the function).  Whether C code runs cannot be seen for a thread that is on
+ * CPU, but follows from `called`: see below.
  */
 #ifndef EBEAM_BEAM_RUNNING_STACK_H
 #define EBEAM_BEAM_RUNNING_STACK_H
@@ -18,28 +22,28 @@
 #include "beam/node/node.h"
 #include "target/thread_state.h"
 
-/* Where JIT code lies, and of which release it is. */
+/* Address ranges of JIT code, and the release that it is of. */
 struct running_code {
 	struct address_range hull, fragments;
 	int otp;
-	bool c_stack; /* it runs on the C stack: see bpf/sample.bpf.h */
+	bool c_stack; /* JIT code runs on the C stack: see bpf/sample.bpf.h */
 };
 
 struct running_scheduler {
 	enum thread_type type;
 	uint16_t number;
-	int os_tid;		    /* 0 = not known: then nothing is read of it */
-	struct thread_files *files; /* of it, which the caller closes; NULL = opened each time */
-	raddr registers;	    /* of a normal one: ErtsSchedulerData.registers */
+	int os_tid;		    /* 0 = unknown: no files of the thread are read */
+	struct thread_files *files; /* of the thread, closed by the caller; NULL = none kept */
+	raddr registers;	    /* of a normal scheduler: ErtsSchedulerData.registers */
 };
 
-/* The last call of C code from JIT code, how much CPU the thread had, and Process.i: where the
- * time slice began. */
+/* The last call of C code from JIT code, the CPU time of the thread, and Process.i: the address
+ * where the time slice began. */
 struct running_call {
-	bool known; /* the time is */
+	bool known; /* cpu_ns is known */
 	raddr ra, entry;
-	raddr at;     /* where its return address stands */
-	raddr pushed; /* what shared fragments have pushed: see callsite_return_at() */
+	raddr at;     /* address of the return address */
+	raddr pushed; /* words that shared fragments pushed: see callsite_return_at() */
 	uint64_t light_bif, cpu_ns;
 };
 
@@ -47,22 +51,20 @@ struct running_call {
 #define RUNNING_STACK_SIZE   (sizeof(struct rec_raw_sample) + 8 * RUNNING_STACK_FRAMES)
 
 /*
- * Reads the stack of `process`, which `s` runs, through `mem`.  *out has room for
- * RUNNING_STACK_SIZE; its h.ts_ns is not set.  `earlier` is what an earlier such sample of the same
- * time slice gave as *call (NULL: this is the first): a call that is the same since then, while the
- * thread had more of a CPU than 4000 reductions of Erlang code take, is under way.  `in_c`: it is
- * known to be, as the process is in a NIF, or is collected.  If it is not
- * known where the process is, the place is PLACE_OTHER, the status SAMPLE_STATUS_AMBIGUOUS, and the
- * frames are those of its last stop.
+ * Reads the stack of `process`, which runs on `s`, through `mem`.  *out has room for
+ * RUNNING_STACK_SIZE; its h.ts_ns is not set.  `earlier` is *call of an earlier sample of the same
+ * time slice (NULL: this is the first): if the call is the same and the thread has used more CPU
+ * time since than 4000 reductions of Erlang code take, C code is still running.  `in_c`: C code is
+ * known to run, a NIF or a GC.  If the place is unknown it is PLACE_OTHER, the status
+ * SAMPLE_STATUS_AMBIGUOUS, and the frames are those of the last context switch.
  *
- * False: it cannot be read.  The caller samples afterwards whether it was the same slice.
+ * False: it cannot be read.  The caller must check afterwards that the slice is still the same.
  */
 bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, struct mem *mem,
 			const struct beam_layout *l, const struct running_code *code, int os_pid,
 			const struct running_scheduler *s, raddr process, bool in_c,
 			const struct running_call *earlier);
-/* The same of a port's task: it has no Erlang stack, so only where the thread is in C code, if it
- * is off its CPU. */
+/* The same for a port's task, which has no Erlang stack: only C code, if the thread is off CPU. */
 bool running_port_stack_read(struct rec_raw_sample *out, int os_pid,
 			     const struct running_scheduler *s, uint64_t port_id);
 

@@ -70,10 +70,10 @@ int sched_run_queue_flags(struct mem *mem, const struct beam_layout *l, raddr es
 	return rc ? rc : mem_read_u32(mem, queue + (raddr)l->runq_flags, flags);
 }
 
-/* The kernel cuts the names of threads at 15 bytes. */
+/* The kernel truncates names of threads to 15 bytes. */
 #define THREAD_NAME_LEN 15
 
-/* True if `text`, at the end of a thread's name, is `whole` or what the cut left of it. */
+/* Is `text`, the end of a thread's name, equal to `whole`, or to a truncated `whole`? */
 static bool is_rest_of_name(const char *name, const char *text, const char *whole)
 {
 	return strcmp(text, whole) == 0 || (strlen(name) == THREAD_NAME_LEN && text[0] &&

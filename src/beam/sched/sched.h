@@ -12,22 +12,21 @@ struct sched_thread {
 	struct thread_info info;
 };
 
-/* All schedulers whose arrays are known; *out malloc'ed.  Returns their number (0 if no array was
- * found) or negative errno. */
+/* All schedulers in the arrays that were found; *out malloc'ed.  Returns their number (0 if no
+ * array was found) or negative errno. */
 int sched_threads(struct beam_node *n, struct sched_thread **out);
 
-/* Whether it is with a process or a port now: 1, 0, or negative errno. */
+/* 1 if the scheduler has a process or a port now, else 0; or negative errno. */
 int sched_is_busy(struct beam_node *n, const struct thread_info *scheduler);
 
-/* RUNQ_FLG_* of the run queue of a normal scheduler, by the address of its data.  0 or negative
- * errno. */
+/* RUNQ_FLG_* of a normal scheduler's run queue, by its data's address.  0 or negative errno. */
 int sched_run_queue_flags(struct mem *mem, const struct beam_layout *l, raddr esdp,
 			  uint32_t *flags);
 
 /* Type and number from the kernel's name of a thread ("1_scheduler", "erts_dcpus_2"); THREAD_OTHER
- * for the rest. */
+ * for other names. */
 enum thread_type sched_type_of_name(const char *name, uint16_t *number);
-/* Tells each thread that is called so.  ERROR_KIND_* of proc_threads_read(). */
+/* Calls found() for each thread with a scheduler's name.  ERROR_KIND_* of proc_threads_read(). */
 int sched_find_tids(int os_pid,
 		    void (*found)(void *arg, enum thread_type type, uint16_t number, int os_tid),
 		    void *arg, struct error *err);

@@ -15,7 +15,8 @@ static bool flags_of(const struct beam_node *n, uint32_t scheduler, uint32_t *fl
 	return sched_run_queue_flags(n->mem, l, esdp, flags) == 0;
 }
 
-/* All but the first are suspended: blocked, or offline.  If there is one only, it has a flag. */
+/* True if all run queues but the first are suspended: blocked, or offline.  A single scheduler has
+ * a flag instead. */
 bool sched_block_possible(const struct beam_node *n)
 {
 	uint32_t flags;

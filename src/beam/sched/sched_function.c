@@ -18,7 +18,7 @@ const char *function_from_name(enum function_from from)
 	return names[from];
 }
 
-/* The Erlang function whose code stands there; false: none, or a fragment. */
+/* Appends the Erlang function that holds addr; false: none, or a fragment. */
 static bool add_code(const struct stack_code *code, raddr addr, struct strbuf *out)
 {
 	struct stack_location l = {0};
@@ -30,8 +30,8 @@ static bool add_code(const struct stack_code *code, raddr addr, struct strbuf *o
 	return true;
 }
 
-/* Where the slice began.  Of a BIF that goes on (a trap) Process.i is in a fragment, and
- * Process.current is its function, or a BIF or NIF called since. */
+/* Appends the function in which the slice began.  For a BIF that was continued (a trap) Process.i
+ * is in a fragment, and Process.current is its function, or a BIF or NIF called since. */
 static bool add_start(struct beam_node *n, const struct stack_code *code,
 		      const struct sched_sample *s, struct strbuf *out)
 {
@@ -46,7 +46,7 @@ static bool is_code(const struct stack_code *code, raddr addr)
 	return jit_find(code->jit, addr, &j);
 }
 
-/* What C code was called for. */
+/* Appends the function for which C code was called. */
 static bool add_call(struct beam_node *n, const struct stack_code *code, struct callsites *sites,
 		     const struct sched_sample *s, struct strbuf *out)
 {
@@ -60,7 +60,7 @@ static bool add_call(struct beam_node *n, const struct stack_code *code, struct 
 	       (caller && add_code(code, caller - 1, out));
 }
 
-/* Process.current is the function of a NIF or BIF; in a collection Process.i is where it left. */
+/* Process.current is the function of a NIF or BIF; for a GC Process.i is in the one it left. */
 static bool add_dirty(struct beam_node *n, const struct stack_code *code,
 		      const struct sched_sample *s, struct strbuf *out)
 {
@@ -68,7 +68,7 @@ static bool add_dirty(struct beam_node *n, const struct stack_code *code,
 	       add_code(code, s->i, out);
 }
 
-/* The fragment that calls the collector stores where the process goes on. */
+/* The fragment that calls the garbage collector stores Process.i. */
 static bool in_collection(const struct stack_code *code, const struct sched_sample *s)
 {
 	struct address_range f;

@@ -13,13 +13,13 @@
 #include "beam/code/callsite.h"
 #include "beam/term/atoms.h"
 
-/* The part of ErtsSchedulerData up to its run queue: 240 bytes in OTP 25 to 29. */
+/* Limit of the part of ErtsSchedulerData up to its run queue; 240 bytes in OTP 25 to 29. */
 #define HEAD_MAX 512
-/* struct ErtsSchedWallTime: 32 bytes in OTP 25 to 29. */
+/* Limit of struct ErtsSchedWallTime; 32 bytes in OTP 25 to 29. */
 #define CLOCK_MAX 64
-/* struct process: 776 bytes at most, as a whole. */
+/* Limit of struct process; 776 bytes at most. */
 #define PROCESS_MAX 1024
-/* What changes while it is read is read again; so often. */
+/* How often data that changes while it is read is read again. */
 #define TRIES 5
 
 struct sched_now {
@@ -27,7 +27,7 @@ struct sched_now {
 	VEC(struct sched_one) all;
 	struct sched_progress progress;
 	struct address_range fragments;
-	raddr value_at; /* erts_thr_prgr__; 0 = hidden */
+	raddr value_at; /* erts_thr_prgr__; 0 = symbol hidden */
 	size_t head_size, clock_from, clock_size;
 	bool has_clock;
 };
@@ -118,7 +118,7 @@ static uint64_t registered_name(const struct sched_now *s, raddr reg)
 		       : 0;
 }
 
-/* The last call of C code, and who called it. */
+/* Reads the last call of C code and its caller. */
 static void read_call(const struct sched_now *s, const struct sched_one *one,
 		      const uint8_t *process, struct sched_sample *out)
 {
@@ -152,7 +152,7 @@ static bool read_process(const struct sched_now *s, uint8_t *bytes, struct sched
 	out->i = bytes_u64(bytes, l->process_i);
 	out->current = bytes_u64(bytes, l->process_current);
 	beam_mfa_read(s->n->mem, l, out->current, out->current_mfa);
-	/* Of one that exits something else may stand there. */
+	/* In an exiting process the field may have other data. */
 	if (!(out->state & PSFLG_EXITING))
 		out->registered = registered_name(s, bytes_u64(bytes, l->process_reg));
 	out->stop = bytes_u64(bytes, l->process_stop);
@@ -205,7 +205,7 @@ static void take_progress(const struct beam_layout *l, const uint8_t *head,
 	out->leader_unmanaged = (int32_t)bytes_u32(head, l->sched_thr_progress_unmanaged);
 }
 
-/* Since when a dirty one works; 0 = not known, or it rests. */
+/* Start of the time that a dirty scheduler has been working; 0 = unknown, or it is idle. */
 static uint64_t working_since(const struct sched_now *s, const struct bytes_read *b, uint64_t at_ns)
 {
 	const struct beam_layout *l = &s->n->layout;
@@ -213,7 +213,7 @@ static uint64_t working_since(const struct sched_now *s, const struct bytes_read
 	uint64_t start = bytes_u64(b->clock, l->sched_wall_time_start - from);
 	uint64_t since = bytes_u64(b->clock, l->sched_working_start - from);
 
-	/* That of another clock, or of another namespace of time, cannot be used. */
+	/* A value of another clock, or of another time namespace, cannot be used. */
 	if (!bytes_u32(b->clock, l->sched_wall_time_enabled - from) || since == SCHED_WTIME_IDLE ||
 	    start > at_ns || since > at_ns - start)
 		return 0;
@@ -232,7 +232,7 @@ static bool works(const struct sched_now *s, const struct sched_one *one,
 		       SCHED_WTIME_IDLE;
 }
 
-/* False: it went on meanwhile. */
+/* False: the scheduler went on meanwhile. */
 static bool sample_once(struct sched_now *s, struct sched_one *one, struct sched_sample *out,
 			uint64_t at_ns)
 {
@@ -292,7 +292,7 @@ bool sched_sample_same(const struct sched_one *of, const struct sched_sample *a,
 	case SCHED_DOING_NOTHING:
 		return normal || a->working_total == b->working_total;
 	default:
-		return false; /* it may have done many things */
+		return false; /* it may have done several things */
 	}
 }
 
@@ -325,7 +325,7 @@ static void sample_one(struct sched_now *s, struct sched_one *one, uint64_t at_n
 
 /* ---- thread progress ------------------------------------------------------------------------- */
 
-/* erts_thr_prgr__, the leader's copy of it, or the highest value that a scheduler has confirmed. */
+/* Thread progress: erts_thr_prgr__, or the leader's copy of it, or the highest confirmed value. */
 static bool read_value(const struct sched_now *s, uint64_t *value)
 {
 	bool known = false;
@@ -357,7 +357,7 @@ static void sample_progress(struct sched_now *s, uint64_t at_ns)
 	}
 }
 
-/* It works, and has confirmed nothing new since then. */
+/* True if it works, and has not confirmed a new value since then. */
 static bool is_stuck(const struct sched_one *one, uint64_t since_ns)
 {
 	return one->type == THREAD_NORMAL && one->now.known &&

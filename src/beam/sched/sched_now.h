@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each scheduler does at this moment: its process or port, and how long at least, by several
- * readings of its data; its run queue; and who holds thread progress up.  Memory only.
+ * What each scheduler does now: its process or port, and for how long at least, by repeated samples
+ * of its data; its run queue; and which one delays thread progress.  Reads memory only.
  *
- * A slice is distinguished from the next by what the VM counts when a process leaves its scheduler
- * (Process.reds) or comes to one (context_switches of the run queue, which is a normal scheduler's
- * own): erts_schedule(), erl_process.c, OTP 25 to 29.
+ * Slices are distinguished by counters that the VM changes when a process leaves its scheduler
+ * (Process.reds) or is scheduled in (context_switches of the run queue, one for each normal
+ * scheduler): erts_schedule(), erl_process.c, OTP 25 to 29.
  *
- * Thread progress goes on when each managed thread (normal schedulers, the aux thread, poll
+ * Thread progress advances when each managed thread (normal schedulers, the aux thread, poll
  * threads) has confirmed the next value or waits; one of them, the leader, checks that and
- * counts on: erl_thr_progress.c, OTP 25 to 29.  Dirty schedulers and other threads are unmanaged:
- * they delay it, without a note who does.
+ * increments the value: erl_thr_progress.c, OTP 25 to 29.  Dirty schedulers and other threads are
+ * unmanaged: they can delay it, but there is no record of which one does.
  */
 #ifndef EBEAM_BEAM_SCHED_NOW_H
 #define EBEAM_BEAM_SCHED_NOW_H
@@ -22,39 +22,40 @@
 #include "beam/process/process.h"
 #include "beam/sched/sched_work.h"
 
-/* ThrPrgrVal of a thread that waits: ERTS_THR_PRGR_VAL_WAITING */
+/* ThrPrgrVal of a waiting thread: ERTS_THR_PRGR_VAL_WAITING */
 #define PROGRESS_WAITING  UINT64_MAX
 #define SCHED_NOW_UNKNOWN UINT64_MAX
 
 /* One sample of one scheduler. */
 struct sched_sample {
-	bool known; /* false: it could not be read, or would not stand still */
-	bool moved; /* the same process or port, but its slices went on while it was read */
+	bool known; /* false: it could not be read, or changed in all attempts */
+	bool moved; /* the same process or port, but its slice changed while it was read */
 	enum sched_doing doing;
-	/* The process: its struct, pid term, and parts. */
+	/* The process: address of its struct, pid term, and fields. */
 	raddr process;
 	uint64_t epid, reds, registered; /* registered: atom; 0 = none */
 	uint32_t state;
 	raddr i, current;
 	uint64_t current_mfa[3]; /* of `current`; 0 = none */
-	/* The port: its struct, term, and texts. */
+	/* The port: address of its struct, term, and texts. */
 	raddr port;
 	uint64_t port_id;
-	/* Of normal ones: the place in JIT code that the last call of a C function returns to. */
+	/* Normal schedulers: return address to JIT code of the last call of a C function. */
 	raddr call_ra;
 	uint64_t light_bif; /* see callsite_light_bif_at() */
 	raddr stop;	    /* Process.stop */
-	raddr stack_top;    /* the word on top of the Erlang stack in that call; 0 = not known */
-	uint64_t run_queue, context_switches; /* SCHED_NOW_UNKNOWN */
-	bool suspended; /* its run queue is: blocked (sched_block.h), or offline; of normal ones */
-	uint64_t reductions;	/* of all that it ran */
-	uint64_t working_total; /* of dirty ones: ns, as the VM counted it, up to the last rest */
-	/* Thread progress, of normal ones. */
+	raddr stack_top;    /* top word of the Erlang stack in that call; 0 = unknown */
+	uint64_t run_queue, context_switches; /* SCHED_NOW_UNKNOWN if not known */
+	bool suspended;		/* normal schedulers: the run queue is suspended, by a block
+				 * (sched_block.h) or offline */
+	uint64_t reductions;	/* of all processes and ports that it ran */
+	uint64_t working_total; /* dirty ones: ns worked up to the last pause, by the VM */
+	/* Thread progress, of normal schedulers. */
 	uint64_t confirmed;	  /* PROGRESS_WAITING: it waits for work */
-	bool leader;		  /* what follows is the leader's: */
+	bool leader;		  /* it is the leader; the next three fields are the leader's */
 	uint64_t leader_value;	  /* PROGRESS_WAITING: it has not checked yet */
-	int32_t leader_check;	  /* id of the managed thread that it waits for */
-	int32_t leader_unmanaged; /* -1: it waits for no unmanaged one */
+	int32_t leader_check;	  /* id of the managed thread that the leader waits for */
+	int32_t leader_unmanaged; /* -1: it does not wait for an unmanaged thread */
 };
 
 struct sched_one {
@@ -63,49 +64,49 @@ struct sched_one {
 	raddr esdp, registers;
 	uint64_t thread_pointer; /* fs base of its thread */
 	struct sched_sample now;
-	struct sched_sample last; /* the latest that is known, and when that was seen */
+	struct sched_sample last; /* the latest sample that is known, and its time */
 	uint64_t last_ns;
-	/* Times of samples, CLOCK_MONOTONIC: the first that saw it at the same as `last`, and the
-	 * last known one before that (0 = none). */
+	/* Times of samples, CLOCK_MONOTONIC: of the first one with the same slice as `last`, and of
+	 * the last known one before that (0 = none). */
 	uint64_t same_ns, before_ns;
-	uint64_t call_same_ns, confirmed_same_ns; /* the same of call_ra, confirmed */
-	/* Of dirty ones: since when it works without having waited, by the VM; 0 = not known. */
+	uint64_t call_same_ns, confirmed_same_ns; /* the same for call_ra and confirmed */
+	/* Dirty schedulers: since when it has worked without waiting, by the VM; 0 = unknown. */
 	uint64_t working_ns;
 };
 
 enum progress_holder {
-	PROGRESS_HOLDER_NONE, /* no scheduler */
+	PROGRESS_HOLDER_NONE, /* does not delay it */
 	PROGRESS_HOLDER_BEHIND,
 	PROGRESS_HOLDER_LEADER,
-	PROGRESS_HOLDER_ALONE, /* nobody leads, and it does not come to a scheduling point */
+	PROGRESS_HOLDER_ALONE, /* no leader, and this one does not come to a scheduling point */
 };
 
 struct sched_progress {
-	bool known; /* the value is */
+	bool known; /* `value` is known */
 	uint64_t value;
 	uint64_t same_ns; /* the first sample that saw this value */
-	uint32_t moves;	  /* samples that saw another than the sample before */
+	uint32_t moves;	  /* number of samples with another value than the sample before */
 };
 
 struct sched_now;
 
-/* Finds out once what stays as it is.  Borrows the node.  `fragments`: see callsite_stack_top(),
- * {0} if nobody asks for functions.  -ENOENT without *err: the arrays of schedulers are not
- * known. */
+/* Finds addresses that do not change, once.  Borrows the node.  `fragments`: see
+ * callsite_stack_top(), {0} if functions are not needed.  -ENOENT without *err: the arrays of
+ * schedulers were not found. */
 int sched_now_open(struct sched_now **out, struct beam_node *n, struct address_range fragments);
 void sched_now_close(struct sched_now *s); /* NULL ok */
 
-/* Takes a sample; `at_ns` is the time of it. */
+/* Takes a sample at time `at_ns`. */
 void sched_now_sample(struct sched_now *s, uint64_t at_ns);
 
 /* All schedulers: normal ones, dirty CPU, dirty IO; as of the last sample. */
 const struct sched_one *sched_now_all(const struct sched_now *s, size_t *nr);
 const struct sched_progress *sched_now_progress(const struct sched_now *s);
-/* Whether this one holds thread progress up, and how, since `since_ns` at least. */
+/* Does this scheduler delay thread progress, for the time since `since_ns` at least, and how? */
 enum progress_holder sched_now_holds(const struct sched_now *s, const struct sched_one *one,
 				     uint64_t since_ns);
 
-/* For tests: does b show the same slice, or the same rest, as a? */
+/* For tests: do a and b show the same slice, or the same idle period? */
 bool sched_sample_same(const struct sched_one *of, const struct sched_sample *a,
 		       const struct sched_sample *b);
 

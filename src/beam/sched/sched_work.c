@@ -14,11 +14,11 @@
 #include "base/xalloc.h"
 #include "beam/sched/sched.h"
 
-/* From what a scheduler does to the port that it is with: 124 bytes in OTP 25 to 29. */
+/* Limit of the bytes from `doing` to the port; 124 bytes in OTP 25 to 29. */
 #define HEAD_MAX 256
-/* Reductions and struct ErtsSchedWallTime: 56 bytes in OTP 25 to 29. */
+/* Limit of reductions and struct ErtsSchedWallTime; 56 bytes in OTP 25 to 29. */
 #define CLOCK_MAX 64
-/* A clock that is read while it changes is read again; so often. */
+/* How often a clock that changes while it is read is read again. */
 #define CLOCK_TRIES 8
 
 struct span {
@@ -26,11 +26,11 @@ struct span {
 	uint32_t size;
 };
 
-/* The clock of a scheduler ends just before the next one's head begins, with 41 kB from head to
- * clock: what stands that close is read in one range, as a range costs as much as a page. */
+/* A scheduler's clock ends just before the next scheduler's head begins (from head to clock there
+ * are 41 kB): data that close is read as one range, as a range costs as much as a page. */
 #define CLOSE_BYTES 256
 
-/* Where a head or clock comes to stand when its range was read. */
+/* Position of a head or clock in the ranges that are read. */
 struct part {
 	size_t range;
 	uint32_t offset;
@@ -43,12 +43,12 @@ struct sched_work {
 	VEC(struct sched_worker) all;
 	uint32_t nr_normal;
 	VEC(struct mem_range) ranges; /* in the order of `all` */
-	struct part *parts;	      /* of each: its head, its clock */
+	struct part *parts;	      /* two for each scheduler: its head, its clock */
 	uint8_t *bytes;		      /* of all ranges */
-	struct mem_range *states;     /* of the processes of some: ERTS_PSFLG_* */
+	struct mem_range *states;     /* ERTS_PSFLG_* of the processes of some schedulers */
 };
 
-/* False if one is absent, or they stand too far apart. */
+/* The span of the fields; false if one is absent, or they are too far apart. */
 static bool span_of(struct span *out, const int32_t *fields, size_t nr, uint32_t max)
 {
 	int32_t low = INT32_MAX, high = 0;
@@ -109,7 +109,7 @@ static void make_ranges(struct sched_work *w)
 	w->parts = xcalloc(2 * w->all.len, sizeof(*w->parts));
 	for (size_t i = 0; i < w->all.len; i++) {
 		raddr esdp = w->all.data[i].esdp;
-		bool first = w->all.data[i].number == 1; /* of an array */
+		bool first = w->all.data[i].number == 1; /* first of an array */
 
 		w->parts[2 * i] = add_range(w, esdp + (raddr)w->head.from, w->head.size, first);
 		w->parts[2 * i + 1] =
@@ -281,7 +281,7 @@ static bool read_clock(struct sched_work *w, uint32_t at, struct clock_bytes *ou
 	return mem_readv(w->mem, ranges, ARRAY_SIZE(ranges)) == ARRAY_SIZE(ranges);
 }
 
-/* Of a dirty scheduler: odd while it is written. */
+/* A dirty scheduler's counter is odd while it is written. */
 static bool is_whole(const struct sched_work *w, bool normal, const struct clock_bytes *b)
 {
 	return normal || !(bytes_u32(b->clock, w->layout.sched_wall_time - w->clock.from) & 1);
@@ -310,7 +310,7 @@ void sched_work_clock(struct sched_work *w, uint32_t at, struct sched_clock_read
 	out->working_ns = bytes_u64(b.clock, l->sched_working_total - w->clock.from);
 	since = bytes_u64(b.clock, l->sched_working_start - w->clock.from);
 	on = normal ? b.active != 0 : since != SCHED_WTIME_IDLE;
-	/* That of another clock, or of another namespace of time, cannot be used. */
+	/* A value of another clock, or of another time namespace, cannot be used. */
 	if (out->start_ns > out->at_ns || out->working_ns > out->at_ns - out->start_ns)
 		return;
 	if (on && since > out->at_ns - out->start_ns)
