@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Typed readers of the node's memory: the only users of bpf_probe_read_user() beside the stack
- * walk.  Offsets come from the layout in rodata; each fact about the VM names its source.
- */
+/* Typed readers of the node's memory: only they and the stack walk call bpf_probe_read_user().
+ * Offsets are from the layout in rodata; each fact about the VM names its source. */
 #ifndef EBEAM_BPF_BEAM_H
 #define EBEAM_BPF_BEAM_H
 
@@ -14,10 +12,10 @@
 extern RODATA struct probe_config config;
 extern struct probe_state state;
 
-/* Counts a failed read; defined by the unit that owns the counters. */
+/* Increments a counter; defined by the unit that owns the counters. */
 INLINE void count(enum counter_id id);
 
-/* All of it, or false and zeros. */
+/* Reads all of it, or returns false and zeros. */
 INLINE bool read_user(uint64_t addr, void *to, uint32_t size)
 {
 	if (bpf_probe_read_user(to, size, (const void *)addr) == 0)
@@ -26,7 +24,7 @@ INLINE bool read_user(uint64_t addr, void *to, uint32_t size)
 	return false;
 }
 
-/* The same, where a failure loses nothing that was promised; what is read may be anything then. */
+/* The same without counting a failure, for what may be missing; then *to may be anything. */
 INLINE bool try_read(uint64_t addr, void *to, uint32_t size)
 {
 	return bpf_probe_read_user(to, size, (const void *)addr) == 0;
@@ -42,19 +40,17 @@ INLINE bool read_u32(uint64_t addr, uint32_t *value)
 	return read_user(addr, value, sizeof(*value));
 }
 
-/*
- * Fields of one struct that stand near each other, by one read: a read costs as much as copying
- * hundreds of bytes.  Where a layout has them too far apart each is read when it is asked for; as
- * the layout is known when a program is loaded, only one of the two ways is in it then.
- */
+/* Adjacent fields of one struct, fetched by one read, as a read costs as much as copying
+ * hundreds of bytes.  If the layout has them too far apart, each is read when it is needed; as
+ * the layout is constant when a program is loaded, only one of the two ways is in its code then. */
 struct part {
-	uint64_t *words; /* of the stack, `room` bytes */
+	uint64_t *words; /* buffer on the stack, `room` bytes */
 	uint64_t addr;	 /* of the struct */
 	int32_t low, high;
 	uint32_t room;
 };
 
-/* Fields from `low` to `high`, in either order; what stands between them may be asked for too. */
+/* The range from `low` to `high`, in either order; fields in between are available, too. */
 INLINE struct part part_of(uint64_t addr, int32_t low, int32_t high, uint64_t *words, uint32_t room)
 {
 	struct part p = {.words = words, .addr = addr, .room = room};
@@ -106,7 +102,7 @@ INLINE bool part_u16(const struct part *p, int32_t at, uint16_t *value)
 	return true;
 }
 
-/* One of the mappings that hold JIT code.  Exact, but a loop: for a few words per sample. */
+/* True if addr is in a mapping with JIT code.  Exact, but a loop: for a few words per sample. */
 GLOBAL_FN int in_jit_mapping(uint64_t addr)
 {
 	for (int i = 0; i < EBEAM_JIT_RANGES; i++) {
@@ -135,11 +131,9 @@ INLINE bool is_fragment(uint64_t addr)
 #define DICTIONARY_DATA	     24
 #define DICTIONARY_MAX_CHAIN 4
 
-/*
- * Value of a key that is an atom, as pd_hash_get() finds it: slot = hash & sizeMask, folded once
+/* Value of a key that is an atom, found as by pd_hash_get(): slot = hash & sizeMask, folded once
  * if that slot is not in use yet; a slot is nil, a {Key, Value} tuple or a list of those.
- * *value = 0 if the key is not there; false, and *value as it was, if that cannot be known.
- */
+ * *value = 0 if there is no such key; false, with *value unchanged, if memory cannot be read. */
 INLINE bool dictionary_get(uint64_t dictionary, const volatile struct dictionary_key *key,
 			   uint64_t *value)
 {
@@ -173,7 +167,7 @@ INLINE bool dictionary_get(uint64_t dictionary, const volatile struct dictionary
 		slot = cell[1];
 	}
 	if (TERM_IS_LIST(slot))
-		return false; /* a longer chain than we follow */
+		return false; /* longer than DICTIONARY_MAX_CHAIN */
 absent:
 	*value = 0;
 	return true;

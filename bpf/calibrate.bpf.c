@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a uprobe costs on this host: the smallest program that still proves that it ran. */
+/* Program for measuring the cost of a uprobe: the smallest one that proves that it ran. */
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-uint64_t hits; /* by one thread only */
+uint64_t hits; /* written by one thread only */
 
 SEC("uprobe")
 int calibrate_hit(void *ctx)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Calls of functions: hardware breakpoints on the first instruction of Erlang functions, and on the
- * sites that they return to; uprobes on C functions (BIFs and NIFs).
+ * Calls of functions: hardware breakpoints at the first instruction of Erlang functions, and at
+ * their return sites; uprobes on C functions (BIFs and NIFs).
  *
- * In JIT code (OTP 25 to 29 on x86-64): rbx = X registers, r13 = Process, r14d = reductions that
- * its slice has left, rsp = Erlang stack with the return address on top; at a return site that
- * address is gone and X0 is the result.  Without native stack rbp is the Erlang stack, at both (OTP
- * 24: r12).  What C functions get: src/beam/code/call_targets.h.
+ * In JIT code (OTP 25 to 29 on x86-64): rbx = X registers, r13 = Process, r14d = reductions left in
+ * the slice, rsp = Erlang stack with the return address on top; at a return site that address has
+ * been popped and X0 is the result.  Without native stack rbp is the Erlang stack at both (OTP 24:
+ * r12).  Arguments of C functions: src/beam/code/call_targets.h.
  */
 #ifndef EBEAM_BPF_CALL_H
 #define EBEAM_BPF_CALL_H
@@ -22,8 +22,8 @@ struct call_points_map {
 	__type(value, struct call_point);
 } call_points SEC(".maps");
 
-/* When a site was last hit by a thread, so that it is known since when it was not: made by user
- * space, as a program of a perf event cannot everywhere. */
+/* Hits of a site by a thread.  User space makes the elements, as programs of perf events cannot on
+ * all kernels. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EBEAM_CALL_SITE_HITS);
@@ -31,7 +31,7 @@ struct {
 	__type(value, struct call_site_hit);
 } call_site_hits SEC(".maps");
 
-/* By the number of the function. */
+/* By number of the function. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, EBEAM_CALL_FUNCTIONS);
@@ -39,11 +39,11 @@ struct {
 	__type(value, struct call_filter);
 } call_filters SEC(".maps");
 
-/* What a thread is in, and its room for a copy: a thread that is in a C function, where the program
- * of its uprobe may be preempted, comes to no breakpoint meanwhile. */
+/* The C function that a thread is in, and its buffer for copies.  Breakpoints may use the buffer,
+ * too: a thread in a C function, whose uprobe program may be preempted, does not hit any. */
 struct call_thread {
-	uint64_t process, height; /* process 0: in none */
-	uint64_t epoch;		  /* of the probes, as it entered */
+	uint64_t process, height; /* process 0: in no C function */
+	uint64_t epoch;		  /* epoch of the probes at the entry */
 	uint32_t point, pad;
 	struct term_copy copy;
 };
@@ -84,7 +84,7 @@ INLINE struct call_thread *call_thread_here(void)
 
 /* ---- which calls ----------------------------------------------------------------------------- */
 
-/* Test i of a function; what cannot be read fails. */
+/* Test i of a function; it fails if the argument cannot be read. */
 GLOBAL_FN int call_test_holds(uint32_t point, uint32_t i, uint64_t args)
 {
 	struct call_filter *f = bpf_map_lookup_elem(&call_filters, &point);
@@ -105,7 +105,7 @@ GLOBAL_FN int call_test_holds(uint32_t point, uint32_t i, uint64_t args)
 	       call_test_header(t->value, header);
 }
 
-/* Those of group 0, and one of the other groups if there are any. */
+/* Whether all tests of group 0 hold, and those of one other group if there are any. */
 GLOBAL_FN int call_passes(uint32_t point, uint64_t args)
 {
 	struct call_filter *f = bpf_map_lookup_elem(&call_filters, &point);
@@ -155,8 +155,9 @@ INLINE struct rec_raw_call *call_begin(struct term_copy *c, enum call_kind kind,
 	return rec;
 }
 
-/* A process's reductions are added up as it leaves a scheduler, and a call is one (erts_schedule(),
- * erl_process.c of OTP 25 to 29). */
+/* Number of the process's slice: its reductions are updated when it leaves a scheduler, and a call
+ * is one reduction, so they differ between slices (erts_schedule(), erl_process.c of OTP 25 to
+ * 29). */
 INLINE void call_slice(struct rec_raw_call *rec, uint64_t process)
 {
 	if (read_u64(process + config.layout.process_reds, &rec->slice))
@@ -176,7 +177,7 @@ INLINE void call_end(struct term_copy *c)
 	rec->cut = c->cut;
 	rec->h.size = sizeof(*rec) + used * 8;
 	count(COUNTER_CALLS);
-	/* Checked above; some kernels have forgotten. */
+	/* Checked above, but some kernels no longer know the bound. */
 	size = rec->h.size;
 	FORGET(size);
 	if (size > sizeof(*rec) + 8 * TERM_COPY_WORDS)
@@ -187,7 +188,7 @@ INLINE void call_end(struct term_copy *c)
 
 /* ---- Erlang functions ------------------------------------------------------------------------ */
 
-/* Is the stack of its callers wanted with each call of a function? */
+/* Whether each call of the function is reported with the stack of its callers. */
 INLINE bool call_wants_stack(uint32_t point)
 {
 	struct call_filter *f = bpf_map_lookup_elem(&call_filters, &point);
@@ -195,7 +196,8 @@ INLINE bool call_wants_stack(uint32_t point)
 	return f && f->stack;
 }
 
-/* That of a call in JIT code, on whatever scheduler: what is only known of some is not needed. */
+/* Emits the stack of a call in JIT code.  On an unknown scheduler a dummy is used, as JIT code does
+ * not need the scheduler's data. */
 INLINE uint32_t call_stack(const struct user_regs *hit, uint64_t ts_ns)
 {
 	const struct thread_info any = {.type = THREAD_NORMAL}, *t = scheduler_here();
@@ -203,8 +205,8 @@ INLINE uint32_t call_stack(const struct user_regs *hit, uint64_t ts_ns)
 	return stack_ahead(hit, t ? t : &any, hit->r13, ts_ns) ? RAW_CALL_STACK : 0;
 }
 
-/* A scheduler's reductions are added up as a process leaves it (erts_schedule(), erl_process.c of
- * OTP 25 to 29); in its slice a process counts down what it has left. */
+/* Reductions of the scheduler up to now: its sum, which is updated when a process leaves
+ * (erts_schedule(), erl_process.c of OTP 25 to 29), and those of the current slice. */
 INLINE uint64_t call_reductions(uint64_t process, uint32_t left)
 {
 	uint64_t esdp = 0, reductions = 0;
@@ -216,9 +218,10 @@ INLINE uint64_t call_reductions(uint64_t process, uint32_t left)
 }
 
 /*
- * The kernel counts a hit and runs no program, if the thread has pushed out another one in the
- * middle of a system call about BPF (bpf_prog_active; kernels that preempt themselves).  An event
- * that is new counts from 1.
+ * Finds the element of a site and thread, and counts hits that the program missed: the kernel
+ * counts a hit without running the program if another program is active on the CPU
+ * (bpf_prog_active), as when the thread has preempted a system call about BPF.  A new perf event
+ * counts from 1.
  */
 INLINE struct call_site_hit *call_site_hit(const struct user_regs *hit, uint64_t nr)
 {
@@ -236,8 +239,8 @@ INLINE struct call_site_hit *call_site_hit(const struct user_regs *hit, uint64_t
 	return h;
 }
 
-/* A hit of a breakpoint: of so many of its event (0 = not known), which had been on for so long;
- * reductions that are left of its process's slice. */
+/* A hit of a breakpoint.  left: reductions left in the slice; nr: number of the hit, of its perf
+ * event (0 = not known); on_ns: time for which that had been on. */
 INLINE void call_hit(const struct user_regs *hit, uint32_t left, uint64_t nr, uint64_t on_ns)
 {
 	struct call_point *p = bpf_map_lookup_elem(&call_points, &hit->ip);
@@ -247,7 +250,7 @@ INLINE void call_hit(const struct user_regs *hit, uint32_t left, uint64_t nr, ui
 	struct call_thread *t;
 
 	if (!p)
-		return; /* of a site that was left, until all threads know */
+		return; /* the site was removed, but not on all threads yet */
 	t = call_thread_here();
 	if (!t)
 		return;
@@ -285,7 +288,7 @@ INLINE void call_hit(const struct user_regs *hit, uint32_t left, uint64_t nr, ui
 		if (call_wants_stack(p->point))
 			rec->flags |= call_stack(hit, rec->h.ts_ns);
 	} else {
-		rec->height += !config.c_stack; /* the return address was there */
+		rec->height += !config.c_stack; /* the return address was popped */
 		rec->caller = hit->ip;
 	}
 	call_slice(rec, hit->r13);
@@ -296,7 +299,7 @@ INLINE void call_hit(const struct user_regs *hit, uint32_t left, uint64_t nr, ui
 
 #define CALL_REG(ctx, reg) (*(const volatile unsigned long *)&(ctx)->regs.reg)
 
-/* Answers 1: so the kernel counts the hit against the limit of the perf event. */
+/* Returns 1, so that the kernel counts the hit against the limit of the perf event. */
 SEC("perf_event")
 int call_breakpoint(struct bpf_perf_event_data *ctx)
 {
@@ -318,7 +321,7 @@ int call_breakpoint(struct bpf_perf_event_data *ctx)
 
 /* ---- C functions ----------------------------------------------------------------------------- */
 
-/* Not on their way out, or in. */
+/* Whether probes of C functions are enabled. */
 INLINE bool calls_wanted(void)
 {
 	return switches.kinds >> EVENT_CALLS & 1;
@@ -361,11 +364,11 @@ EVENT_ENTRY(call_function)
 		try_read(stop, &caller, sizeof(caller));
 	rec = call_begin(&t->copy, CALL_KIND_CALL, point, epid);
 	rec->terms = args;
-	/* Above all that Erlang code has there, as it runs on top of it. */
+	/* One more than the Erlang stack, as the C function was called from there. */
 	rec->height = (hend - stop) / 8 + 1;
 	rec->nr_terms = f->arity;
 	rec->caller = caller;
-	/* One that was applied was called by a stub of its own name. */
+	/* After apply the caller is a stub with the name of the C function. */
 	try_read(stop, &rec->outer, sizeof(rec->outer));
 	if (f->stack && stack_ahead_here(ctx, process, rec->h.ts_ns))
 		rec->flags |= RAW_CALL_STACK;
@@ -380,11 +383,11 @@ EVENT_ENTRY(call_function)
 	return 0;
 }
 
-/* Process.freason of a BIF or NIF that gave no value but goes on as another function: TRAP, error.h
- * of OTP 25 to 29. */
+/* Process.freason of a BIF or NIF that returns no value but continues as another function: TRAP,
+ * error.h of OTP 25 to 29. */
 #define FREASON_TRAP (1u << 10)
 
-/* It raised: that ends with the exception, which is an event of its own. */
+/* True if it raised an exception, which is reported as an event of its own. */
 INLINE bool call_raised(uint64_t process)
 {
 	uint64_t reason = FREASON_TRAP;
@@ -402,7 +405,7 @@ EVENT_RETURN(call_function_return)
 	drop_return();
 	if (!t || !t->process)
 		return 0;
-	/* It may have left that unseen, while the probes were away. */
+	/* While probes were off the thread may have left the function unseen. */
 	if (calls_wanted() && t->epoch == switches.epoch[EVENT_CALLS])
 		epid = epid_of(t->process);
 	if (epid && (ctx->ax || !call_raised(t->process))) {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Code loading: a uprobe on __jit_debug_register_code, which the VM calls after each change of
- * the GDB JIT descriptor (jit/beam_jit_metadata.cpp, OTP 25 to 29).  The record of a loaded module
- * is copied here and now, because a purge may free it before user space reads it.
- */
+/* Code loading: a uprobe on __jit_debug_register_code, which the VM calls after each change of
+ * the GDB JIT descriptor (jit/beam_jit_metadata.cpp, OTP 25 to 29).  The record of a loaded
+ * module is copied at once, because a purge may free it before user space reads it. */
 #include "maps.bpf.h"
 
 /* struct jit_code_entry of the GDB JIT interface */
@@ -29,12 +27,12 @@ INLINE bool read_code(uint64_t addr, void *to, uint32_t size)
 /* Head of a module's record (jit/beam_jit_metadata.cpp, OTP 25 to 29; jit/x86/beam_asm.cpp, OTP
  * 24). */
 struct jit_module {
-	uint32_t kind, pad; /* 1 = module; OTP 24: number of ranges, more than that */
+	uint32_t kind, pad; /* 1 = module; OTP 24: number of ranges, which is larger */
 	uint64_t base;
 	uint32_t nr_ranges, code_size; /* OTP 24: u64 code size */
 };
 
-/* Size of the module's code, 0 if it is none. */
+/* Size of a module's code, 0 if it is not a module. */
 INLINE uint32_t code_size_of(const struct jit_module *m)
 {
 	if (config.otp == 24)
@@ -42,8 +40,8 @@ INLINE uint32_t code_size_of(const struct jit_module *m)
 	return m->kind == 1 ? m->code_size : 0;
 }
 
-/* New code may lie in a new mapping, outside of all that user space has reported: from now on it is
- * JIT code here too.  User space will tell the mapping as a whole. */
+/* New code may be in a new mapping, which user space has not reported yet: counts as JIT code from
+ * now on.  User space will report the whole mapping. */
 INLINE void cover(const struct jit_entry *e)
 {
 	struct jit_module m;
@@ -66,7 +64,7 @@ INLINE void cover(const struct jit_entry *e)
 		state.jit_hull.end = end;
 }
 
-/* A burst of loads may take half of a ring: the other half is for samples. */
+/* Loading code may take half of a ring; the other half is for samples. */
 INLINE bool has_room(uint32_t size)
 {
 	void *rb = ring();
@@ -87,7 +85,7 @@ INLINE uint32_t room_for(const struct jit_entry *e)
 	return e->record_size <= room && has_room(room) ? room : 0;
 }
 
-/* Reserve needs a constant size: `room` is 0 or one of three. */
+/* bpf_ringbuf_reserve() needs constant sizes: `room` is 0 or one of three. */
 INLINE bool emit_code(const struct jit_descriptor *d, const struct jit_entry *e, uint32_t room)
 {
 	uint32_t copied = e->record_size <= room ? (uint32_t)e->record_size : 0;
@@ -132,7 +130,7 @@ int code_changed(struct pt_regs *ctx)
 		return 0;
 	if (!d.relevant || (d.action != CODE_LOADED && d.action != CODE_UNLOADED))
 		return 0;
-	/* Of an entry that cannot be read the address is still worth telling. */
+	/* If the entry cannot be read, its address is still reported. */
 	read_code(d.relevant, &e, sizeof(e));
 	__sync_fetch_and_add(&state.code_generation, 1);
 	count(d.action == CODE_LOADED ? COUNTER_CODE_LOADS : COUNTER_CODE_UNLOADS);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The only switch between BPF and the host: everything in *.bpf.h that a test wants to run is
- * written against this file.  On the host, tests/bpf_host provides the helpers.
- */
+/* The only difference between BPF and host: code in *.bpf.h that tests run includes this file
+ * for its helpers.  On the host, tests/bpf_host provides them. */
 #ifndef EBEAM_BPF_ENV_H
 #define EBEAM_BPF_ENV_H
 
@@ -12,7 +10,7 @@
 #include <stdint.h>
 #include "bpf_host.h"
 
-/* What user space sets before the load, and tests at any time. */
+/* Constant after the load; tests change it at any time. */
 #define RODATA volatile
 
 #else
@@ -25,16 +23,16 @@
 
 #endif
 
-/* Hides a value's history from the compiler, so that the comparison behind it stays and shows the
- * verifier the bound. */
+/* Makes the compiler forget what it knows of a value, so that a following comparison stays in the
+ * code, where the verifier sees the bound. */
 #define FORGET(x) asm volatile("" : "+r"(x))
 
-/* Keeps a loop's results in memory, where the verifier does not track them, instead of in
- * registers, whose ranges would make every path through the loop a state of its own. */
+/* Keeps results of a loop in memory, which the verifier does not track, and not in registers, whose
+ * ranges would make every path through the loop a separate state. */
 #define IN_MEMORY() asm volatile("" ::: "memory")
 
-/* A function of its own, verified once for all its callers.  Arguments are scalars, or pointers to
- * structures, which may be NULL to the verifier: they have to be checked. */
+/* A function that is verified once for all its callers.  Arguments are scalars, or pointers to
+ * structures, which have to be checked for NULL. */
 #define GLOBAL_FN __attribute__((noinline))
 
 #define UNROLL _Pragma("GCC unroll 64")

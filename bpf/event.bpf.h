@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * What the programs of events share: what is on, whom events are about, cookies, records.  For one
- * unit only, events.bpf.c: it defines maps.
- */
+/* Shared by the programs of events: enabled kinds, selection of processes, cookies, records.  To
+ * be included in one unit only, events.bpf.c, as it defines maps. */
 #ifndef EBEAM_BPF_EVENT_H
 #define EBEAM_BPF_EVENT_H
 
 #include "abi/vm.h"
 #include "event_thread.bpf.h"
 
-/* ---- what is on ------------------------------------------------------------------------------ */
+/* ---- enabled kinds --------------------------------------------------------------------------- */
 
 INLINE bool wanted(enum event_kind kind)
 {
 	return (config.event_kinds & switches.kinds) >> kind & 1;
 }
 
-/* Of two kinds that go on and off together, if both are asked for. */
+/* Epoch of two kinds that are enabled and disabled together, if both were asked for. */
 INLINE uint32_t epoch_of(enum event_kind a, enum event_kind b)
 {
 	return switches.epoch[a] + switches.epoch[b];
 }
 
-/* A USDT probe gives it: not for a uprobe that is there for other kinds. */
+/* A USDT probe gives the kind, so a uprobe that is attached for other kinds must not. */
 INLINE bool from_usdt(enum event_kind kind)
 {
 	return config.usdt_kinds >> kind & 1;
 }
 
-/* ---- whom events are about ------------------------------------------------------------------- */
+/* ---- selected processes ---------------------------------------------------------------------- */
 
-/* What is known of a process where events are chosen by name or initial call. */
+/* What is known of a process if events are selected by name or initial call. */
 enum { CALL_UNKNOWN, CALL_IS, CALL_IS_NOT };
 struct who_value {
 	uint32_t named, call;
@@ -62,7 +60,8 @@ INLINE bool is_call(const uint64_t mfa[3])
 	       mfa[2] == config.event_who.call[2];
 }
 
-/* Is that the initial call of the process?  One of proc_lib tells it only after its start. */
+/* Whether the process has the selected initial call.  A process of proc_lib has it only after its
+ * start. */
 INLINE uint32_t call_of(uint64_t process, uint32_t process_state)
 {
 	uint64_t mfa[3], dictionary, term = 0;
@@ -79,11 +78,12 @@ INLINE uint32_t call_of(uint64_t process, uint32_t process_state)
 		return mfa[0] == config.proc_lib ? CALL_UNKNOWN : CALL_IS_NOT;
 	mfa[0] = 0;
 	read_initial_call(term, mfa);
-	mfa[2] >>= 4; /* a small integer */
+	mfa[2] >>= 4; /* untag the small integer */
 	return is_call(mfa) ? CALL_IS : CALL_IS_NOT;
 }
 
-/* Reads a process, if events are chosen by what it is; 1 = what is known of it is up to date. */
+/* Updates what is known of a process, if events are selected by name or initial call; 1 = it is
+ * known. */
 GLOBAL_FN int who_read(uint64_t process, uint64_t epid)
 {
 	struct who_value *old = bpf_map_lookup_elem(&event_who_seen, &epid), now = {};
@@ -93,7 +93,7 @@ GLOBAL_FN int who_read(uint64_t process, uint64_t epid)
 		return 0;
 	if (old)
 		now = *old;
-	/* One that exits has other things there: what was known stays. */
+	/* In an exiting process these fields have other uses: keep what is known. */
 	if (process_state & (PSFLG_EXITING | PSFLG_FREE))
 		return old != 0;
 	if (config.event_who.name)
@@ -102,14 +102,14 @@ GLOBAL_FN int who_read(uint64_t process, uint64_t epid)
 		now.call = call_of(process, process_state);
 	if (old && old->named == now.named && old->call == now.call)
 		return 1;
-	/* User space must know it by what it is chosen by. */
+	/* Emit the process anew, so that user space knows the selected name or call, too. */
 	if (now.named || now.call == CALL_IS)
 		bpf_map_delete_elem(&processes, &epid);
 	bpf_map_update_elem(&event_who_seen, &epid, &now, BPF_ANY);
 	return 1;
 }
 
-/* A process that was just made, before it ran. */
+/* For a process that was just created and has not run yet. */
 INLINE void who_starts(uint64_t epid, const uint64_t mfa[3])
 {
 	struct who_value now = {};
@@ -123,7 +123,7 @@ INLINE void who_starts(uint64_t epid, const uint64_t mfa[3])
 	bpf_map_update_elem(&event_who_seen, &epid, &now, BPF_ANY);
 }
 
-/* By what was known when epid_of() read it last. */
+/* Uses what was known at the last epid_of(). */
 INLINE bool is_about(uint64_t epid)
 {
 	struct who_value *v;
@@ -137,7 +137,7 @@ INLINE bool is_about(uint64_t epid)
 	       (!config.event_who.call[0] || v->call == CALL_IS);
 }
 
-/* Nothing else chooses: then its pid alone tells of each process whether it is meant. */
+/* True if processes are selected by pid alone, so that nothing of a process has to be read. */
 INLINE bool by_pid_only(void)
 {
 	return config.event_epid && !chosen_by_what();
@@ -148,7 +148,8 @@ INLINE bool wanted_of(enum event_kind kind, uint64_t epid)
 	return wanted(kind) && is_about(epid);
 }
 
-/* Sender or receiver of a message; `process` may be NULL: only the identifier can tell then. */
+/* Whether a sender or receiver of a message is selected; `process` may be NULL: then only a pid can
+ * match. */
 INLINE bool is_who(const volatile struct event_who *who, uint64_t process, uint64_t epid)
 {
 	if (who->epid)
@@ -160,8 +161,8 @@ INLINE bool is_who(const volatile struct event_who *who, uint64_t process, uint6
 
 struct no_programs_map event_no_programs SEC(".maps");
 
-/* What user space attached an entry probe with: by its address where the kernel keeps no cookies
- * (before 5.15).  A return probe has none there. */
+/* Cookies of entry probes by address, on kernels without BPF cookies (before 5.15).  A return probe
+ * has none there. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EBEAM_EVENT_POINTS);
@@ -179,7 +180,7 @@ INLINE uint64_t cookie_of(struct pt_regs *ctx)
 	return cookie ? *cookie : 0;
 }
 
-/* What its probe counts by itself, on this CPU; 0 = nothing, the kernel does. */
+/* Counters of this probe on this CPU; 0 = none, as the kernel counts. */
 INLINE struct event_work *work_of(struct pt_regs *ctx)
 {
 	uint32_t key;
@@ -190,15 +191,16 @@ INLINE struct event_work *work_of(struct pt_regs *ctx)
 	return bpf_map_lookup_elem(&event_work, &key);
 }
 
-/* A probe of events is hit.  Returns what measures it; 0 = nothing.  Where another thread preempts
- * it, and hits the same probe, what both take is measured from the second hit on. */
+/* Counts a hit of an event's probe; returns its counters if run time is measured, else 0.  If
+ * another thread preempts this one and hits the same probe, the time of both counts from the second
+ * hit on. */
 INLINE struct event_work *event_hit(struct pt_regs *ctx)
 {
 	struct event_work *w = work_of(ctx);
 
 	if (!w)
 		return 0;
-	/* As in count_by(). */
+	/* Atomic, as in count_by(). */
 	__sync_fetch_and_add(&w->hits, 1);
 	if (!config.own_times)
 		return 0;
@@ -206,14 +208,14 @@ INLINE struct event_work *event_hit(struct pt_regs *ctx)
 	return w;
 }
 
-/* Its program is done. */
+/* At the end of the program. */
 INLINE void event_done(struct event_work *w)
 {
 	if (w)
 		__sync_fetch_and_add(&w->ns, bpf_ktime_get_ns() - w->since_ns);
 }
 
-/* A program: what it does stands behind it, as a body. */
+/* Defines a program; its body follows the macro. */
 #define EVENT_PROGRAM_IN(section, name)                                                            \
 	INLINE int name##_hit(struct pt_regs *ctx);                                                \
 	SEC(section) int name(struct pt_regs *ctx)                                                 \
@@ -230,13 +232,13 @@ INLINE void event_done(struct event_work *w)
 #define EVENT_ENTRY(name)  EVENT_PROGRAM_IN("uprobe", name)
 #define EVENT_RETURN(name) EVENT_PROGRAM_IN("uretprobe", name)
 
-/* For whoever counts the time of an event is nobody's. */
+/* Counts need no time. */
 INLINE uint64_t event_now(void)
 {
 	return config.counting ? 0 : bpf_ktime_get_ns();
 }
 
-/* Only numbers are wanted, and of all: nothing has to be known of whom an event is about. */
+/* True if only numbers of events are needed, of all processes: so the process does not matter. */
 INLINE bool counts_all(void)
 {
 	return config.counting && !config.chosen;
@@ -254,7 +256,7 @@ INLINE struct event_count *count_of(enum event_kind kind)
 	return bpf_map_lookup_elem(&event_counts, &key);
 }
 
-/* Atomic, as another thread's program may run on this CPU meanwhile. */
+/* Atomic, as a program of another thread may preempt this one on this CPU. */
 INLINE void count_event(enum event_kind kind)
 {
 	struct event_count *n = count_of(kind);
@@ -263,7 +265,7 @@ INLINE void count_event(enum event_kind kind)
 		__sync_fetch_and_add(&n->produced, 1);
 }
 
-/* All that is to be done of an event, in counts_all(). */
+/* In counts_all(), this is all that is done for an event. */
 INLINE int count_if_wanted(enum event_kind kind)
 {
 	if (wanted(kind))
@@ -271,7 +273,7 @@ INLINE int count_if_wanted(enum event_kind kind)
 	return 0;
 }
 
-/* What an event that was counted tells beside that; either may be EVENT_UNKNOWN. */
+/* Adds size and duration of a counted event; either may be EVENT_UNKNOWN. */
 INLINE void count_sums(enum event_kind kind, uint64_t size, uint64_t ns)
 {
 	struct event_count *n;
@@ -281,24 +283,24 @@ INLINE void count_sums(enum event_kind kind, uint64_t size, uint64_t ns)
 	n = count_of(kind);
 	if (!n)
 		return;
-	/* Nor a constant 0: of that the compiler makes another operation, which kernels of before
-	 * 5.12 do not have. */
+	/* Not for 0: for a constant 0 the compiler emits another atomic operation, which kernels
+	 * before 5.12 lack. */
 	if (size && size != EVENT_UNKNOWN)
 		__sync_fetch_and_add(&n->size, size);
 	if (ns == EVENT_UNKNOWN)
 		return;
 	__sync_fetch_and_add(&n->ns, ns);
-	/* A lost race with another thread costs one of two maxima, which are both rare. */
+	/* Not atomic: a race may lose one of two new maxima, which is rare. */
 	if (ns > n->longest_ns)
 		n->longest_ns = ns;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* The same before the functions below need it: see epid_of(). */
+/* Declared here for the functions below. */
 INLINE uint64_t epid_of(uint64_t process);
 
-/* Where all are counted nobody asks for it. */
+/* 0 if all events are counted, as it is not needed then. */
 INLINE uint64_t epid_if_wanted(uint64_t process)
 {
 	return counts_all() ? 0 : epid_of(process);
@@ -312,7 +314,7 @@ INLINE void count_lost(enum event_kind kind)
 		__sync_fetch_and_add(&n->lost, 1);
 }
 
-/* The head of a record, the rest of which is zeroed. */
+/* Fills in the head of a record; the rest is zeroed. */
 INLINE void event_head(struct rec_raw_event *rec, enum event_kind kind, uint64_t ts_ns,
 		       uint64_t epid, uint16_t flags, uint32_t size)
 {
@@ -327,7 +329,7 @@ INLINE void event_head(struct rec_raw_event *rec, enum event_kind kind, uint64_t
 	rec->epid = epid;
 }
 
-/* A record in the ring, zeroed but for its head; its size is constant. */
+/* Reserves a record in the ring, zeroed but for its head; `size` must be constant. */
 INLINE struct rec_raw_event *event_begin_size(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
 					      uint16_t flags, uint32_t size)
 {
@@ -347,8 +349,8 @@ INLINE struct rec_raw_event *event_begin_size(enum event_kind kind, uint64_t ts_
 	return rec;
 }
 
-/* One with room for all values and so many blocks; that is constant.  Without names there are none,
- * whatever copies into them has to check that. */
+/* A record with room for all values and `blocks`, which must be constant.  Without names
+ * (config.unnamed) it has no blocks, which code that copies into them must check. */
 INLINE struct rec_raw_event *event_begin(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
 					 uint16_t flags, uint32_t blocks)
 {
@@ -358,7 +360,7 @@ INLINE struct rec_raw_event *event_begin(enum event_kind kind, uint64_t ts_ns, u
 				sizeof(struct rec_raw_event) + blocks * sizeof(struct term_block));
 }
 
-/* One for so many words of values: of what happens often. */
+/* A record for `words` of values, for frequent events. */
 INLINE struct rec_raw_event *event_begin_short(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
 					       uint16_t flags, uint32_t words)
 {
@@ -372,7 +374,8 @@ INLINE void event_end(struct rec_raw_event *rec, uint16_t nr_values)
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 
-/* One with a term, see copy_term(); it is made by the thread, and is as large as it has to be. */
+/* A record with a term, see copy_term(): built in memory of the thread, and emitted with the size
+ * that it needs. */
 INLINE struct rec_raw_event *event_begin_term(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
 					      uint16_t flags)
 {
@@ -404,7 +407,7 @@ INLINE void event_end_term(struct rec_raw_event *rec, uint16_t nr_values)
 		count_lost(rec->kind);
 }
 
-/* See process_seen(). */
+/* Called by event_seen(). */
 GLOBAL_FN int event_read_process(uint64_t process, uint64_t ts_ns)
 {
 	struct process_view p = {};
@@ -417,15 +420,15 @@ GLOBAL_FN int event_read_process(uint64_t process, uint64_t ts_ns)
 	return 1;
 }
 
-/* Name and initial call of a process, when it is seen first; 0 = no process. */
+/* Emits name and initial call of a process if it was not seen before; nothing if process is 0. */
 INLINE void event_seen(uint64_t process, uint64_t epid, uint64_t ts_ns)
 {
 	if (process && !config.unnamed && !process_known(epid, ts_ns))
 		event_read_process(process, ts_ns);
 }
 
-/* Identifier of a process, 0 if it cannot be read; `process` may be NULL.  Also reads what it is
- * if events are chosen by that. */
+/* Identifier of a process, 0 if it cannot be read; `process` may be NULL.  Also updates what is
+ * known of it, if events are selected by that. */
 INLINE uint64_t epid_of(uint64_t process)
 {
 	uint64_t id = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Events of carriers: where allocators get their memory from, and where they give it back to.
+ * Events of carriers: when allocators get memory and give it back.
  *
- * What makes them is static in erl_alloc_util.c; but an allocator (Allctr_t) keeps pointers to the
- * functions that get, resize and return carriers and that take them in and out of its trees, and
- * those are probed (src/beam/vm/allocator_calls.c).  Signatures: erl_alloc_util.h, OTP 25 to 29.
+ * The functions that do so are static in erl_alloc_util.c; but an allocator (Allctr_t) has pointers
+ * to functions that get, resize and return carriers and that add them to its trees and remove them,
+ * and those are probed (src/beam/vm/allocator_calls.c).  Signatures: erl_alloc_util.h, OTP 25 to
+ * 29.
  */
 #ifndef EBEAM_BPF_EVENT_ALLOC_H
 #define EBEAM_BPF_EVENT_ALLOC_H
@@ -38,7 +39,7 @@ enum {
 	CARRIER_VALUES
 };
 
-/* Carriers and their bytes, by where they come from, then blocks of the allocator's own. */
+/* Number and bytes of carriers, by source, then of blocks, of this allocator. */
 INLINE void carrier_stats(uint64_t stats, uint64_t blocks, uint32_t type, uint64_t *out)
 {
 	uint64_t carriers[2 * CARRIER_SOURCES], own[2];
@@ -66,7 +67,7 @@ INLINE uint64_t process_running(void)
 	return process;
 }
 
-/* The same, where it is asked for. */
+/* The same, or 0 if it is not needed. */
 INLINE uint64_t running_if_wanted(void)
 {
 	return counts_all() ? 0 : process_running();
@@ -82,7 +83,7 @@ INLINE void allocator_values(uint64_t allctr, uint64_t *values)
 		read_u32(allctr + config.layout.allctr_ix, &ix) ? ix : EVENT_UNKNOWN;
 }
 
-/* `made`: 1 if the carrier is new, as the allocator has not counted it yet. */
+/* `made`: 1 for a new carrier, as the allocator has not counted it yet. */
 INLINE void carrier_event(struct pt_regs *ctx, enum event_kind kind, uint64_t allctr, bool many,
 			  uint64_t size, uint32_t made)
 {
@@ -217,7 +218,7 @@ EVENT_RETURN(event_carrier_realloc_return)
 
 /* ---- the pool -------------------------------------------------------------------------------- */
 
-/* True if some block of the carrier is in use. */
+/* True if any block of the carrier is in use. */
 INLINE bool carrier_in_use(uint64_t carrier)
 {
 	uint64_t blocks[ALLOCATOR_TYPES], sum = 0;
@@ -229,11 +230,9 @@ INLINE bool carrier_in_use(uint64_t carrier)
 	return sum != 0;
 }
 
-/*
- * A carrier for many blocks leaves or enters the trees of an allocator.  One that is destroyed is
- * empty; one that is not goes to the pool, or comes from there (abandon_carrier() and
- * create_carrier(), erl_alloc_util.c of OTP 25 to 29).
- */
+/* A carrier for many blocks is removed from the trees of an allocator, or added.  When it is
+ * destroyed it is empty; if it is not empty it goes to the pool, or comes from there
+ * (abandon_carrier() and create_carrier(), erl_alloc_util.c of OTP 25 to 29). */
 INLINE void pool_event(struct pt_regs *ctx, enum event_kind kind)
 {
 	uint64_t ts_ns = event_now(), allctr = ctx->di, carrier = ctx->si, header, process, epid;

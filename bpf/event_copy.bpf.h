@@ -115,7 +115,7 @@ INLINE void nif_event(struct pt_regs *ctx, enum event_kind kind, uint64_t proces
 	}
 }
 
-/* Without its duration a return needs no call. */
+/* A count of returns alone needs nothing of the call. */
 INLINE bool nif_counts(void)
 {
 	return counts_all() && !config.count_sums;
@@ -138,9 +138,9 @@ INLINE void nif_entered(struct pt_regs *ctx, uint64_t process, uint64_t code)
 	t->nif.process = process;
 	t->nif.ts_ns = ts_ns;
 	t->nif.epoch = epoch_of(EVENT_NIF_ENTRY, EVENT_NIF_RETURN);
-	/* Now: of a dirty NIF it is another one in the end, that which takes its result. */
+	/* Read at the call: a dirty NIF ends in another function, which takes its result. */
 	if (!config.counting && !read_user(code - CODE_MFA_SIZE, t->nif.mfa, CODE_MFA_SIZE))
-		t->nif.mfa[2] = EVENT_UNKNOWN; /* no arity that can be: no function */
+		t->nif.mfa[2] = EVENT_UNKNOWN; /* an impossible arity: function not known */
 	nif_event(ctx, EVENT_NIF_ENTRY, process, t->nif.mfa, 0, ts_ns);
 }
 

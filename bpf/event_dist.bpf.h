@@ -73,7 +73,7 @@ EVENT_ENTRY(event_node_down)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-/* Bytes that this scheduler has written, to ports of any kind. */
+/* Bytes that this scheduler has written to ports of all kinds. */
 INLINE uint64_t bytes_out(void)
 {
 	struct thread_info *t = scheduler_here();
@@ -84,7 +84,7 @@ INLINE uint64_t bytes_out(void)
 	return bytes;
 }
 
-/* int erts_dist_command(Port *prt, int reds), dist.c: hands to the driver what waits for it */
+/* int erts_dist_command(Port *prt, int reds), dist.c: passes queued data to the driver */
 EVENT_ENTRY(event_dist_command)
 {
 	struct event_thread *t = thread_here();
@@ -151,8 +151,8 @@ EVENT_RETURN(event_dsig_send_return)
 	return 0;
 }
 
-/* void erts_suspend(Process *c_p, ErtsProcLocks locks, Port *busy_port), erl_process.c: what
- * erts_dsig_send() does to a process that is to wait */
+/* void erts_suspend(Process *c_p, ErtsProcLocks locks, Port *busy_port), erl_process.c: called by
+ * erts_dsig_send() for a process that has to wait */
 EVENT_ENTRY(event_suspend)
 {
 	uint64_t ts_ns = event_now(), process = ctx->di, epid, dep = 0, port = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Events of drivers: uprobes on their callbacks, which stand in erts_driver_t.  A callback gets
- * the driver's own data, not the port.  The port is the one whose tasks this thread runs, or that
- * the process here calls at once: both set current_port of the scheduler (erl_port_task.c
- * erts_port_task_execute(), io.c try_imm_drv_call(), OTP 25 to 29).  The two ways around that are
- * functions with the port as their first argument, which is kept.  Where these are hidden, it is
- * the port to which a register points that the callback has to preserve: they need it afterwards.
- * Each is believed only if the port has the very data that the callback got.
+ * Events of drivers: uprobes on their callbacks, found in erts_driver_t.  A callback gets the
+ * driver's own data, not the port.  The port is the one whose tasks this thread runs, or that a
+ * process calls directly: for both the VM sets current_port of the scheduler (erl_port_task.c
+ * erts_port_task_execute(), io.c try_imm_drv_call(), OTP 25 to 29).  There are two other callers,
+ * which have the port as first argument, so a probe on them keeps it.  If these have no symbol, the
+ * port is found by a callee-saved register, as they need it after the callback.  A port is accepted
+ * only if it has the data that the callback got.
  *
  * The cookie of a probe is the address of the driver; its lowest bit is set if other drivers have
- * the same callback, so that only the port tells which one it is.
+ * the same callback, so that the driver is that of the port.
  */
 #ifndef EBEAM_BPF_EVENT_DRIVER_H
 #define EBEAM_BPF_EVENT_DRIVER_H
@@ -30,8 +30,8 @@
 /* ErlIOVec {int vsize; ErlDrvSizeT size; ...}, erl_driver.h */
 #define IOVEC_SIZE 8
 
-/* ERTS_INVALID_PID, for which the VM itself calls: all bits of the number, which is 28 bits wide up
- * to OTP 25 or 26 and 60 bits later (erl_ptab.h). */
+/* ERTS_INVALID_PID, for calls by the VM itself: all bits of the number, which is 28 bits wide up to
+ * OTP 25 or 26 and 60 bits later (erl_ptab.h). */
 #define INVALID_PID_NARROW 0xfffffff3ull
 #define INVALID_PID_WIDE   0xfffffffffffffff3ull
 
@@ -40,7 +40,7 @@ INLINE bool is_pid(uint64_t term)
 	return TERM_IS_PID(term) && term != INVALID_PID_NARROW && term != INVALID_PID_WIDE;
 }
 
-/* The port that this scheduler works for, 0 if none. */
+/* current_port of this scheduler, 0 if none. */
 INLINE uint64_t current_port(void)
 {
 	struct thread_info *t = scheduler_here();
@@ -58,7 +58,8 @@ INLINE bool has_data(uint64_t port, uint64_t data)
 	return port && read_u64(port + config.layout.port_drv_data, &own) && own == data;
 }
 
-/* The only port among them, 0 if there are none or several. */
+/* The only candidate (struct port_search) that is a matching port, 0 if there is none or
+ * several. */
 GLOBAL_FN uint64_t port_search(void)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
@@ -110,13 +111,13 @@ INLINE uint64_t port_search_with(struct pt_regs *ctx, uint64_t data)
 	return port_search();
 }
 
-/* The port whose driver was called with this data, 0 if that cannot be known, or nobody asks. */
+/* The port whose driver was called with this data, 0 if it is not known, or not needed. */
 INLINE uint64_t port_with(struct pt_regs *ctx, uint64_t data)
 {
 	return counts_all() ? 0 : port_search_with(ctx, data);
 }
 
-/* The process that runs here, if it is this one; 0 otherwise. */
+/* epid, if that process runs on this thread; else 0. */
 INLINE uint64_t process_here(uint64_t epid)
 {
 	struct thread_info *t = scheduler_here();
@@ -136,13 +137,13 @@ INLINE uint64_t pid_at(uint64_t addr)
 	return is_pid(pid) ? pid : 0;
 }
 
-/* Its owner. */
+/* Owner of a port. */
 INLINE uint64_t connected_of(uint64_t port)
 {
 	return port && !counts_all() ? pid_at(port + config.layout.port_connected) : 0;
 }
 
-/* For whom the driver is called; not set while it is called for nobody. */
+/* The process for which the driver is called; 0 if there is none. */
 INLINE uint64_t caller_of(uint64_t port)
 {
 	return port && !counts_all() ? pid_at(port + config.layout.port_caller) : 0;
@@ -156,7 +157,7 @@ INLINE void name_of_driver(uint64_t driver, uint64_t *text)
 		bpf_probe_read_user_str(text, 8 * EVENT_TEXT_WORDS, (const void *)name);
 }
 
-/* A callback of a port's driver, with up to three values more. */
+/* Event of a callback of a port's driver, with up to three further values. */
 INLINE void driver_event(struct pt_regs *ctx, enum event_kind kind, uint64_t port, uint64_t epid,
 			 uint64_t first, uint64_t second, uint64_t third, uint16_t nr_values)
 {
@@ -218,7 +219,7 @@ EVENT_RETURN(event_port_task_return)
 		return 0;
 	port = t->port_task.port;
 	t->port_task.port = 0;
-	/* It may be gone by now; its memory is kept until all schedulers have gone on. */
+	/* The port may be closed; its memory stays until all schedulers have made progress. */
 	if (port && t->port_task.epoch == switches.epoch[EVENT_PORT_SCHEDULED])
 		driver_event(ctx, EVENT_PORT_SCHEDULED, port, connected_of(port), EVENT_WORD_OUT, 0,
 			     0, 1);
@@ -226,7 +227,7 @@ EVENT_RETURN(event_port_task_return)
 }
 
 /* void set_busy_port(ErlDrvPort port, int on), io.c: part of the driver interface; ErlDrvPort is
- * the port's address.  Often called for what is so already. */
+ * the port's address.  Often called without a change. */
 EVENT_ENTRY(event_port_busy)
 {
 	enum event_kind kind = (int)ctx->si ? EVENT_PORT_BUSY : EVENT_PORT_NOT_BUSY;
@@ -283,7 +284,7 @@ EVENT_ENTRY(event_driver_init)
 	return 0;
 }
 
-/* A callback that is not called for a port. */
+/* Event of a callback that is not called for a port. */
 INLINE void driver_alone(uint64_t driver, enum event_kind kind)
 {
 	uint64_t ts_ns = event_now();
@@ -335,7 +336,7 @@ EVENT_ENTRY(event_driver_start)
 	return 0;
 }
 
-/* What a port has counted so far. */
+/* A counter of a port. */
 INLINE uint64_t port_bytes(uint64_t port, int32_t counter)
 {
 	uint64_t bytes;
@@ -347,8 +348,8 @@ INLINE uint64_t port_bytes(uint64_t port, int32_t counter)
  * port; ErlDrvTermData dport; ...}: the port's address and id */
 #define INET_PORT 24
 
-/* Bytes that came in: of a socket of inet_drv what that counts, as ports only count what does not
- * come as messages. */
+/* Bytes received.  For a socket of inet_drv its own counter, as the port's counter only has data
+ * that is not delivered as messages. */
 INLINE uint64_t port_received(uint64_t port)
 {
 	uint64_t data, head[2], n[3]; /* recv_oct, recv_cnt, recv_max */
@@ -381,7 +382,7 @@ EVENT_ENTRY(event_driver_ready_input)
 	return 0;
 }
 
-/* Those that say no more than that they were called. */
+/* A callback whose event has no further values. */
 INLINE int called(struct pt_regs *ctx, enum event_kind kind)
 {
 	uint64_t port = port_with(ctx, ctx->di);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Exceptions that unwind the stack of a process: to a catch, or to its end.
- */
+/* Exceptions that unwind the stack of a process: up to a catch, or all of it. */
 #ifndef EBEAM_BPF_EVENT_EXCEPTION_H
 #define EBEAM_BPF_EVENT_EXCEPTION_H
 
@@ -30,7 +28,7 @@ INLINE uint64_t exception_class(uint64_t process)
 	}
 }
 
-/* stack_ns: the time of the stack that came ahead of it, 0 = there is none. */
+/* stack_ns: time of the stack that was emitted ahead of the event, 0 = none. */
 INLINE void exception_event(uint64_t process, uint64_t value, uint64_t height, uint64_t stack_ns)
 {
 	uint64_t ts_ns = stack_ns ? stack_ns : event_now(), epid = epid_if_wanted(process);
@@ -52,9 +50,9 @@ INLINE void exception_event(uint64_t process, uint64_t value, uint64_t height, u
 }
 
 /* ErtsCodePtr handle_error(Process *c_p, ErtsCodePtr pc, Eterm *reg, const ErtsCodeMFA *bif_mfa),
- * beam_common.c: returns where the process goes on; then X1 is the term, and Process.stop where it
- * is caught; without native stack with the word of that frame's return address, which is not
- * counted.  NULL if nowhere: then it has called erts_do_exit_process(). */
+ * beam_common.c.  If there is a catch it returns the address to continue at; then X1 is the term,
+ * and Process.stop the frame of the catch (without native stack including its return address, which
+ * is not counted).  NULL if not: then it has called erts_do_exit_process(). */
 EVENT_ENTRY(event_error)
 {
 	struct event_thread *t = thread_here();
@@ -67,7 +65,7 @@ EVENT_ENTRY(event_error)
 	t->error.x = ctx->dx;
 	t->error.epoch = switches.epoch[EVENT_PROCESS_EXCEPTION];
 	t->error.stack_ns = 0;
-	/* Now: once it is caught, the frames of who raised it are gone from the stack. */
+	/* Read at the entry: once caught, the frames that raised it are no longer on the stack. */
 	if (config.event_stacks && wanted_of(EVENT_PROCESS_EXCEPTION, epid_if_wanted(ctx->di))) {
 		ts_ns = event_now();
 		if (t->error.process && stack_ahead_of(ctx, t->error.process, ts_ns, ctx->si))
@@ -76,7 +74,7 @@ EVENT_ENTRY(event_error)
 	return 0;
 }
 
-/* Whose exception is being handled here, 0 = nobody's. */
+/* The process whose exception this thread handles, 0 = none. */
 INLINE uint64_t error_here(struct event_thread *t)
 {
 	if (!t || !t->error.process || t->error.epoch != switches.epoch[EVENT_PROCESS_EXCEPTION])
@@ -84,8 +82,8 @@ INLINE uint64_t error_here(struct event_thread *t)
 	return t->error.process;
 }
 
-/* Where handle_error() leaves the value of an exception that is caught: x1, behind the class; in
- * OTP 24 x2, as x0 has nothing there (beam_common.c). */
+/* Where handle_error() puts the term of a caught exception: x1, after the class; in OTP 24 x2, as
+ * x0 is unused (beam_common.c). */
 INLINE uint64_t caught_value_at(uint64_t x)
 {
 	return x + (config.otp == 24 ? 16 : 8);
@@ -107,8 +105,8 @@ EVENT_RETURN(event_error_return)
 	return 0;
 }
 
-/* Its erts_do_exit_process(Process *p, Eterm reason), erl_process.c: the reason of an error is the
- * term with the stack trace (terminate_proc() of beam_common.c). */
+/* erts_do_exit_process(Process *p, Eterm reason) within handle_error(), erl_process.c: the reason
+ * of an error is the term with the stack trace (terminate_proc() of beam_common.c). */
 EVENT_ENTRY(event_error_exit)
 {
 	struct event_thread *t = thread_here();

@@ -10,7 +10,7 @@
 
 /* ---- garbage collection ---------------------------------------------------------------------- */
 
-/* Where this thread runs processes; reads it the first time. */
+/* Finds the scheduler of this thread, at its first collection; false if it cannot be read. */
 INLINE bool gc_scheduler(uint64_t process, struct event_thread *t)
 {
 	uint64_t esdp = 0;
@@ -26,8 +26,8 @@ INLINE bool gc_scheduler(uint64_t process, struct event_thread *t)
 	return true;
 }
 
-/* Collections that ended on this scheduler, and words they reclaimed; of all dirty ones the VM
- * keeps one sum, in a static variable, so there the words in use are compared. */
+/* Number of collections of this scheduler, and words that they reclaimed.  All dirty schedulers
+ * share one sum, in a static variable, so for them the words in use are compared instead. */
 INLINE void collections(uint64_t process, struct event_thread *t, struct entered_gc *gc)
 {
 	uint64_t words[2];
@@ -46,8 +46,8 @@ INLINE void collections(uint64_t process, struct event_thread *t, struct entered
 	}
 }
 
-/* Both parts of the process are read into the thread's room, one after the other: the BPF stack has
- * none for them. */
+/* Both parts of the process are read into memory of the thread, one after the other, as the BPF
+ * stack is too small for them. */
 INLINE void gc_read_young(uint64_t process, struct event_thread *t, struct entered_gc *gc)
 {
 	struct part p = part_of(process, config.layout.process_id, config.layout.process_heap_sz,
@@ -86,7 +86,7 @@ INLINE void gc_read_old(uint64_t process, struct event_thread *t, struct entered
 	part_u16(&p, config.layout.process_max_gen_gcs, &gc->max_gen_gcs);
 }
 
-/* Words in use when a collection begins, messages that it will move to the heap included. */
+/* Words in use when a collection begins, including messages that it will move to the heap. */
 INLINE void read_used(uint64_t process, struct event_thread *t)
 {
 	struct entered_gc *gc = &t->gc;
@@ -102,13 +102,13 @@ INLINE uint32_t gc_epoch(void)
 	       epoch_of(EVENT_GC_MAJOR_START, EVENT_GC_MAJOR_END);
 }
 
-/* Somebody asks for sizes of heaps. */
+/* Whether events with heap sizes are needed. */
 INLINE bool heap_sizes_asked(void)
 {
 	return asked(EVENT_PROCESS_HEAP_GROW) || asked(EVENT_PROCESS_HEAP_SHRINK);
 }
 
-/* What tells the kinds apart, and no more; flags, too, if they are asked for. */
+/* Reads only what distinguishes the kinds; flags if they are needed. */
 INLINE void gc_read_kind(uint64_t process, struct event_thread *t, struct entered_gc *gc,
 			 bool flags)
 {
@@ -131,8 +131,8 @@ INLINE void gc_read_kind(uint64_t process, struct event_thread *t, struct entere
 	part_u16(&p, config.layout.process_max_gen_gcs, &gc->max_gen_gcs);
 }
 
-/* When a collection ends what was counted stays known until the next begins on this scheduler; all
- * functions that collect are probed. */
+/* For counts alone: the scheduler's counters after a collection are those before the next one, as
+ * all functions that collect are probed. */
 INLINE void gc_counting_begins(uint64_t process, struct event_thread *t)
 {
 	gc_read_kind(process, t, &t->gc, true);
@@ -163,11 +163,9 @@ INLINE void gc_read(uint64_t process, struct event_thread *t, struct entered_gc 
 	collections(process, t, gc);
 }
 
-/*
- * What garbage_collect() counts as reclaimed (minor_collection() and major_collection() of erl_gc.c
- * of OTP 25 to 29): what was in use before, less what is after; words that a minor one moved to the
- * old heap are in use there.
- */
+/* What garbage_collect() counts as reclaimed (minor_collection() and major_collection() of
+ * erl_gc.c of OTP 25 to 29): words in use before, less those in use after.  Words that a minor
+ * one moved to the old heap are in use. */
 INLINE uint64_t gc_reclaimed(const struct entered_gc *was, const struct entered_gc *now)
 {
 	uint64_t used;
@@ -181,7 +179,7 @@ INLINE uint64_t gc_reclaimed(const struct entered_gc *was, const struct entered_
 	return was->used - used;
 }
 
-/* How long collections take matters. */
+/* Whether durations of collections are needed. */
 INLINE bool gc_times_wanted(void)
 {
 	return !config.counting || config.count_sums || config.gc_longer_than_ns ||
@@ -265,7 +263,7 @@ INLINE void gc_end(enum event_kind kind, uint64_t ts_ns, uint64_t epid, uint16_t
 	event_end(rec, 4);
 }
 
-/* Of a collection that is over: the heap has another size now; it took long. */
+/* After a collection: the event of a heap with another size; below, of one that took long. */
 INLINE void gc_heap_resized(uint64_t ts_ns, uint64_t epid, uint16_t flags,
 			    const struct entered_gc *was, const struct entered_gc *now)
 {
@@ -312,10 +310,10 @@ INLINE bool gc_from_usdt(void)
 }
 
 /*
- * What garbage_collect() did, derived from before and after (erl_gc.c of OTP 25 to 29): minor while
- * gen_gcs < max_gen_gcs and no full sweep is asked for, which adds 1 to gen_gcs; a major one sets
- * it to 0, also when it follows a minor one that found no room.  What was put off to a dirty
- * scheduler or to later has not counted as a collection.
+ * What garbage_collect() did, from values before and after (erl_gc.c of OTP 25 to 29): a minor
+ * collection if gen_gcs < max_gen_gcs and no full sweep is asked for, which adds 1 to gen_gcs.  A
+ * major one sets it to 0, also after a minor one that did not free enough.  A collection that was
+ * delayed, or left to a dirty scheduler, is not counted here.
  */
 INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_ns)
 {
@@ -340,7 +338,7 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 		done = now.collections != was->collections;
 	if (counts_all() && !done && minor && !was->dirty)
 		read_u32(was->process + config.layout.process_flags, &now.flags);
-	/* The minor one found no room, and the major one is left to a dirty scheduler. */
+	/* The minor one did not free enough, and a dirty scheduler is to do the major one. */
 	fell = !done && minor && !was->dirty && (now.flags & F_DIRTY_MAJOR_GC) &&
 	       (now.flags & ~was->flags & F_NEED_FULLSWEEP);
 	if (!done && !fell && !killed)
@@ -350,18 +348,18 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 		gc_start(minor ? EVENT_GC_MINOR_START : EVENT_GC_MAJOR_START, was->ts_ns, epid, 0,
 			 was);
 	if (!done && !fell)
-		return; /* its heap would have been larger than it may be: killed, no end */
+		return; /* killed as its heap would exceed the limit: no end */
 	flags = event_stack(ctx, was->process, ts_ns);
 	reclaimed = !config.counting || config.count_sums ? gc_reclaimed(was, &now) : EVENT_UNKNOWN;
 	if (gc_from_usdt()) {
-		/* Here only for what follows. */
+		/* USDT gives the events; only those below are needed. */
 	} else if (fell) {
 		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, 0, ns, &now);
 	} else if (minor && now.gen_gcs != 0) {
 		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, reclaimed, ns, &now);
 	} else {
 		if (minor) {
-			/* When it ended cannot be seen. */
+			/* The end of the minor one is not seen. */
 			gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, 0, EVENT_UNKNOWN, was);
 			gc_start(EVENT_GC_MAJOR_START, ts_ns, epid, 0, was);
 		}

@@ -10,13 +10,13 @@
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Somebody asks how large messages are. */
+/* Whether sizes of messages are needed. */
 INLINE bool sizes_wanted(void)
 {
 	return !config.counting || config.count_sums;
 }
 
-/* What stands for its data, and how much of a fragment that is part of it is used. */
+/* Reads the data of a message, and the used size of the fragment that is part of it. */
 INLINE bool message_data(uint64_t message, uint64_t *data, uint64_t *combined)
 {
 	uint64_t words[EBEAM_MESSAGE / 8];
@@ -24,7 +24,7 @@ INLINE bool message_data(uint64_t message, uint64_t *data, uint64_t *combined)
 	const struct part p =
 		part_of(message, config.layout.message_data, used_at, words, sizeof(words));
 
-	/* One without fragment ends before, and its memory may. */
+	/* A message without fragment is shorter, and its memory may end before these fields. */
 	if (part_fits(&p) && try_read(message + (uint64_t)p.low, words, (uint32_t)(p.high - p.low)))
 		return part_u64(&p, config.layout.message_data, data) &&
 		       part_u64(&p, used_at, combined);
@@ -33,10 +33,8 @@ INLINE bool message_data(uint64_t message, uint64_t *data, uint64_t *combined)
 	return *data != COMBINED_HFRAG || read_u64(message + (uint64_t)used_at, combined);
 }
 
-/*
- * Words that were copied for a message that is about to be queued.  Without fragment they were
- * copied to the heap of the receiver, and event_alloc_message() has seen how many.
- */
+/* Words that were copied for a message that is about to be queued.  Without fragment they were
+ * copied to the heap of the receiver, and event_alloc_message() has seen their number. */
 INLINE uint64_t message_words(uint64_t sender, uint64_t receiver, uint64_t message, uint64_t term)
 {
 	uint64_t data = 0, combined = 0, size;
@@ -51,7 +49,7 @@ INLINE uint64_t message_words(uint64_t sender, uint64_t receiver, uint64_t messa
 		return combined;
 	if (data)
 		return read_u64(data + HFRAG_USED_SIZE, &size) ? size : EVENT_UNKNOWN;
-	/* To oneself: the term stays where it is. */
+	/* To itself: the term is not copied. */
 	if (sender == receiver) {
 		if (!read_u32(receiver + config.layout.process_state, &flags))
 			return EVENT_UNKNOWN;
@@ -104,12 +102,12 @@ INLINE void queued(uint64_t receiver, uint64_t from, uint64_t size, uint64_t ts_
 #define PID_REF_WORDS  4
 #define PID_REF_PID    24
 
-/* Beside the message and a copy of the alias, its signal is a tuple of so many words: of from,
- * message, alias and a pointer in two halves; of one that is sent to a pid it is without alias. */
+/* Beside the message and a copy of the alias the signal has a tuple of so many words: from,
+ * message, alias and a pointer in two halves; without alias if it is sent to a pid. */
 #define ALIAS_TUPLE 6
 #define PRIO_TUPLE  5
 
-/* Whose alias it is; a pid is its own; 0 = nobody's. */
+/* Process that owns an alias; a pid is its own owner; 0 = none. */
 INLINE uint64_t owner_of(uint64_t alias)
 {
 	uint64_t header, to = 0;
@@ -144,7 +142,8 @@ INLINE void sent_to_alias(struct pt_regs *ctx, uint64_t sender, uint64_t from, u
 	event_end(rec, 5);
 }
 
-/* What was to be sent, but nothing was allocated for it: its receiver has exited just then. */
+/* Reports a message to an alias for which nothing was allocated, as its receiver has just
+ * exited. */
 INLINE void alias_left(struct pt_regs *ctx, struct event_thread *t)
 {
 	if (t->to_alias.sender &&
@@ -156,11 +155,11 @@ INLINE void alias_left(struct pt_regs *ctx, struct event_thread *t)
 
 /*
  * void erts_proc_sig_send_to_alias(Process *c_p, Eterm from, Eterm to, Eterm msg, Eterm token),
- * erl_proc_sig_queue.c; since OTP 28 erts_proc_sig_send_altact_msg(..., int prio), also of messages
- * with priority to a pid.
+ * erl_proc_sig_queue.c; since OTP 28 erts_proc_sig_send_altact_msg(..., int prio), also for
+ * messages with priority to a pid.
  *
- * The message goes to the receiver's queue of signals.  Its size is known as soon as room is
- * allocated for it; if messages are kept off heap, that cannot be seen.
+ * The message goes to the receiver's signal queue.  Its size is known when memory is allocated for
+ * it; if messages are kept off heap, that is not seen.
  */
 EVENT_ENTRY(event_send_to_alias)
 {
@@ -198,7 +197,7 @@ EVENT_ENTRY(event_send_to_alias)
 	return 0;
 }
 
-/* Room for that message is allocated: words, all in all. */
+/* Memory for that message is allocated; words: in total. */
 INLINE void alias_allocated(struct pt_regs *ctx, struct event_thread *t, uint64_t receiver,
 			    uint64_t words)
 {
@@ -239,7 +238,7 @@ EVENT_ENTRY(event_alloc_message)
 	return 0;
 }
 
-/* From epid `from`; sender 0: the process is not known. */
+/* Queued by a process with epid `from`; sender 0: its struct is not known. */
 INLINE void queued_by_process(struct pt_regs *ctx, uint64_t sender, uint64_t from,
 			      uint64_t receiver, uint64_t message, uint64_t term)
 {
@@ -285,10 +284,10 @@ EVENT_ENTRY(event_queue_proc_message)
 
 /*
  * static void queue_messages(Process *receiver, ErtsProcLocks receiver_locks, ErtsMessage *first,
- * ErtsMessage **last, Uint len), erl_message.c of OTP 24, as erts_send_message() calls it where it
- * has a copy of erts_queue_proc_message() inside.  What it adds is all in the message by then,
- * before which a signal may be in the list: `last` is the message's own link.  Lists of a NIF's
- * messages come this way, too, and are no event, as elsewhere.
+ * ErtsMessage **last, Uint len), erl_message.c of OTP 24, called by erts_send_message() where that
+ * has an inlined copy of erts_queue_proc_message().  The message is complete by then.  A signal may
+ * be in the list before it: `last` is the link of the message itself.  Lists of messages of a NIF
+ * come here, too, and are no events, as elsewhere.
  */
 EVENT_ENTRY(event_queue_messages)
 {
@@ -323,7 +322,8 @@ EVENT_ENTRY(event_queue_message)
 /* ExternalThing {header, ErlNode *, ...}, erl_term.h of OTP 25 to 29 */
 #define EXTERNAL_PID_TAG(header) (((header)&0x3f) == 0x30)
 
-/* It is not decoded yet.  As for the VM itself, it is from that node, whichever process sent it. */
+/* A message that is not decoded yet.  Its sender is the node, as for the VM itself, whichever
+ * process sent it. */
 INLINE void queued_from_node(uint64_t receiver, uint64_t from, uint64_t ts_ns)
 {
 	uint64_t to = epid_if_wanted(receiver), pid[2], node = 0;
@@ -356,7 +356,7 @@ EVENT_ENTRY(event_dist_to_alias)
 	uint64_t from = ctx->di, to = ctx->si, ts_ns = event_now(), receiver;
 	uint32_t flags = 0;
 
-	FORGET(from); /* else the two become one load from an address that is computed */
+	FORGET(from); /* otherwise both loads become one with a computed address */
 	FORGET(to);
 	if (config.otp == 24) {
 		to = from;
@@ -423,7 +423,7 @@ INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 		count_event(EVENT_MESSAGE_RECEIVE);
 		return;
 	}
-	/* To the place in the queue, to the message. */
+	/* First the position in the queue, then the message. */
 	if (read_u64(process + config.layout.process_sig_qs_save, &at) && read_u64(at, &at))
 		read_u64(at + config.layout.message_m + 16, &from);
 	event_seen(process, epid, ts_ns);

@@ -82,7 +82,7 @@ EVENT_ENTRY(event_port_exit)
 	return 0;
 }
 
-/* An event about a port with one more value, or none. */
+/* An event of a port with one further value, or none. */
 INLINE void port_event(struct pt_regs *ctx, enum event_kind kind, uint64_t process, uint64_t epid,
 		       uint64_t port, uint64_t value, uint16_t nr_values)
 {

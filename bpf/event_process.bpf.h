@@ -72,7 +72,7 @@ INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t parent
 /* A pid; THE_NON_VALUE on failure. */
 #define SPAWNED(result) (((result)&0xf) == 3)
 
-/* Without link nothing has to be known of the call. */
+/* Without process_link a count needs nothing of the call. */
 INLINE int count_spawn(uint64_t child)
 {
 	if (!SPAWNED(child))
@@ -120,7 +120,7 @@ EVENT_ENTRY(event_exit)
 	ts_ns = event_now();
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	/* Most of them are normal. */
+	/* Most reasons are immediates, such as normal. */
 	if (!has_words(ctx->si)) {
 		rec = event_begin_short(EVENT_PROCESS_EXIT, ts_ns, epid, flags, 1);
 		if (rec) {
@@ -155,7 +155,7 @@ INLINE void link_event(struct pt_regs *ctx, enum event_kind kind, uint64_t from,
 		return;
 	ts_ns = event_now();
 	t = scheduler_here();
-	/* The sender is a process that runs here, or is starting. */
+	/* If the sender is the process that runs here, it is seen, too. */
 	if (t && read_u64(t->esdp + config.layout.sched_current_process, &esdp_process) &&
 	    esdp_process && epid_of(esdp_process) == from)
 		process = esdp_process;
@@ -178,7 +178,7 @@ EVENT_ENTRY(event_link)
 
 	if (config.otp == 24) {
 		to = from;
-		from = 0; /* of a link from another node there is no process */
+		from = 0; /* a link from another node has no process here */
 		if (ctx->di)
 			read_u64(ctx->di + config.layout.process_id, &from);
 	}
@@ -234,7 +234,7 @@ EVENT_RETURN(event_register_return)
 	    wanted(EVENT_PROCESS_REGISTER) &&
 	    (is_about(epid) || (epid_of(t->reg.process) == epid && is_about(epid)))) {
 		ts_ns = event_now();
-		/* What was known of the process has changed. */
+		/* Name changed: emit the process anew. */
 		bpf_map_delete_elem(&processes, &id);
 		if (!config.unnamed)
 			event_read_process(t->reg.process, ts_ns);
@@ -284,7 +284,7 @@ EVENT_ENTRY(event_unregister)
 	return 0;
 }
 
-/* `regs`: module, function, arguments; 0: the process goes on where it is. */
+/* Process hibernates; `regs`: module, function, arguments; 0: it continues where it is. */
 INLINE int hibernates(struct pt_regs *ctx, uint64_t process, uint64_t regs)
 {
 	uint64_t ts_ns, epid, reg[3] = {0, 0, TERM_NIL};
@@ -325,11 +325,9 @@ EVENT_ENTRY(event_hibernate_arity)
 
 /* ---- scheduling ------------------------------------------------------------------------------ */
 
-/*
- * Process.state, erl_process.h of OTP 25 to 29.  A process that waits has ACTIVE cleared before it
- * is scheduled out (beam_jit_wait_locked(), beam_common.c).  ACTIVE_SYS alone says that it has
- * signals or system tasks to handle: erts_schedule() does that, and may not return it for that.
- */
+/* Process.state, erl_process.h of OTP 25 to 29.  A process that waits has ACTIVE cleared before
+ * it is scheduled out (beam_jit_wait_locked(), beam_common.c).  ACTIVE_SYS alone means signals
+ * or system tasks: erts_schedule() handles them, and need not return the process for that. */
 
 INLINE enum event_word status_of(uint32_t state)
 {
@@ -338,14 +336,13 @@ INLINE enum event_word status_of(uint32_t state)
 	return state & PSFLG_ACTIVE ? EVENT_WORD_RUNNABLE : EVENT_WORD_WAITING;
 }
 
-/* What is read of a process that leaves or enters a scheduler. */
+/* Fields of a process that leaves or enters a scheduler. */
 struct running {
 	uint64_t epid, at;
 	uint32_t state, pad;
 };
 
-/* Single reads: two parts of the struct would need more of the BPF stack than there is together
- * with a stack walk. */
+/* Single reads: struct part twice, with a stack walk, would not fit on the BPF stack. */
 INLINE bool running_read(uint64_t process, struct running *r)
 {
 	return read_u64(process + config.layout.process_id, &r->epid) &&
@@ -353,7 +350,7 @@ INLINE bool running_read(uint64_t process, struct running *r)
 	       read_u32(process + config.layout.process_state, &r->state);
 }
 
-/* Reads what it is, if events are chosen by that. */
+/* Updates what is known of the process, if events are selected by that. */
 INLINE bool running_wanted(enum event_kind kind, uint64_t process, const struct running *r)
 {
 	if (!wanted(kind))
@@ -384,7 +381,7 @@ INLINE void scheduled(struct pt_regs *ctx, uint64_t process, const struct runnin
 	}
 }
 
-/* A process leaves a scheduler on which it was for long. */
+/* A process leaves a scheduler: reports a long slice. */
 INLINE void slice_ends(struct pt_regs *ctx, uint64_t process, const struct running *r,
 		       uint64_t reductions, uint64_t ts_ns)
 {
@@ -426,8 +423,8 @@ INLINE void slice_begins(uint64_t process, uint64_t ts_ns)
 	}
 }
 
-/* Reductions that a process used: without those that it gave away unused, as erts_schedule() counts
- * them, too. */
+/* Reductions that a process used. erts_schedule() also counts those that were given away
+ * unused. */
 INLINE uint64_t reductions_of(uint64_t esdp, uint32_t calls)
 {
 	uint32_t given_away = 0;
@@ -438,7 +435,7 @@ INLINE uint64_t reductions_of(uint64_t esdp, uint32_t calls)
 	return calls - given_away;
 }
 
-/* Of those that are chosen by their pid most can be left out before anything else is read. */
+/* If events are selected by pid, most processes are left out before anything else is read. */
 INLINE bool is_scheduled_wanted(uint64_t process)
 {
 	return !by_pid_only() || is_about(epid_of(process));
@@ -463,8 +460,8 @@ EVENT_ENTRY(event_schedule)
 	ts_ns = bpf_ktime_get_ns();
 	if (!running_read(process, &r))
 		return 0;
-	/* One that is FREE but ACTIVE comes in again, to clean up: erts_continue_exit_process(),
-	 * erl_process.c of OTP 25 to 29, clears ACTIVE last. */
+	/* A process that is FREE but ACTIVE is scheduled again, to clean up:
+	 * erts_continue_exit_process(), erl_process.c of OTP 25 to 29, clears ACTIVE last. */
 	if ((r.state & (PSFLG_FREE | PSFLG_ACTIVE)) == PSFLG_FREE)
 		word = EVENT_WORD_OUT_EXITED;
 	else if (r.state & (PSFLG_EXITING | PSFLG_FREE))
@@ -536,11 +533,9 @@ INLINE void runnable(struct pt_regs *ctx, uint64_t process, uint32_t unless)
 	}
 }
 
-/*
- * void erts_schedule_process(Process *p, erts_aint32_t state, ErtsProcLocks locks), erl_process.c:
- * called by erts_proc_notify_new_message(), which is inlined, and by timers, if the process is not
- * active.  One that is suspended stays where it is.
- */
+/* void erts_schedule_process(Process *p, erts_aint32_t state, ErtsProcLocks locks),
+ * erl_process.c: called by erts_proc_notify_new_message(), which is inlined, and by timers, if
+ * the process is not active.  A suspended process is not scheduled. */
 EVENT_ENTRY(event_schedule_process)
 {
 	runnable(ctx, ctx->di, PSFLG_IN_RUNQ | PSFLG_FREE | PSFLG_SUSPENDED);
@@ -548,7 +543,7 @@ EVENT_ENTRY(event_schedule_process)
 }
 
 /* erts_aint32_t erts_proc_sys_schedule(Process *p, erts_aint32_t state, erts_aint32_t enable_flag),
- * erl_process.c: for signals that are no messages, also to a process that is suspended */
+ * erl_process.c: for signals other than messages, also to a suspended process */
 EVENT_ENTRY(event_sys_schedule)
 {
 	runnable(ctx, ctx->di, PSFLG_IN_RUNQ | PSFLG_FREE);

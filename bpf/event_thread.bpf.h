@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Events: what is kept by thread, and the stack ahead of an event.  For one unit only,
- * events.bpf.c: it defines maps.
- */
+/* Events: state by thread, and stacks that are emitted ahead of an event.  To be included in one
+ * unit only, events.bpf.c, as it defines maps. */
 #ifndef EBEAM_BPF_EVENT_THREAD_H
 #define EBEAM_BPF_EVENT_THREAD_H
 
@@ -24,7 +22,7 @@ struct event_counts_map {
 	__type(value, struct event_count);
 } event_counts SEC(".maps");
 
-/* By point of the plan, if probes count their hits. */
+/* By point of the plan, for probes that count their hits. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, EBEAM_EVENT_POINTS);
@@ -34,49 +32,46 @@ struct {
 
 struct event_switches switches = {};
 
-/* What a thread entered and has not left yet; what was entered in another epoch is forgotten. */
+/* Functions that a thread has entered and not left yet; entries of another epoch are ignored. */
 struct entered_gc {
 	uint64_t process, epid, ts_ns, need, heap, old_heap, collections, reclaimed;
-	uint64_t used, last_message; /* if dirty: words, and what was last in the queues */
+	uint64_t used, last_message; /* if dirty: words in use; last message of the queues */
 	uint32_t flags, state, dirty;
 	uint16_t gen_gcs, max_gen_gcs;
 	uint32_t epoch;
 };
-/* Where a walk along a queue of messages stands. */
+/* Position of a walk along a queue of messages. */
 struct message_walk {
 	uint64_t message, words, last;
 };
 
-/* An event with room for what its term points to. */
+/* A record with room for what its term points to. */
 struct event_with_term {
 	struct rec_raw_event rec;
 	struct term_block blocks[EVENT_BLOCKS]; /* rec.blocks */
 };
 
-/* Candidates of which is tried whether they are ports of a driver, with this data. */
+/* Candidates for a port whose driver has this data. */
 struct port_search {
 	uint64_t registers[6];
-	uint64_t data, driver; /* 0 = any of those that share the callback */
+	uint64_t data, driver; /* driver 0 = any of those that share the callback */
 };
 
-/*
- * By thread, and not on the BPF stack, which has no room for it; and as kernels before 5.12 take no
- * pointers for functions of their own (GLOBAL_FN), those find here what they work on.
- */
+/* By thread, as the BPF stack is too small; and functions (GLOBAL_FN) find their operands here,
+ * as kernels before 5.12 do not pass them pointers. */
 struct event_thread {
 	struct {
-		/* A message to an alias that is reported as soon as its size is known.  User space
-		 * reads the first word when the probes are gone: it is 0 if there is none.
-		 * extra: words that are copied beside the message, EVENT_UNKNOWN */
+		/* A message to an alias that is reported when its size is known.  User space reads
+		 * the first word when the probes are gone: 0 = there is none.  extra: words that
+		 * are copied in addition to the message, or EVENT_UNKNOWN. */
 		uint64_t sender, from, to, alias, extra, ts_ns;
 		uint32_t epoch, pad;
 	} to_alias;
-	uint64_t esdp;	/* of a thread that collected; it stays the same scheduler; 0 = not known */
-	uint64_t dirty; /* that is a dirty one */
+	uint64_t esdp;	/* of a thread that has collected, constant then; 0 = not known */
+	uint64_t dirty; /* esdp is of a dirty scheduler */
 	struct entered_gc gc, usdt_gc;
 	uint64_t process_part[EBEAM_GC_PART / 8]; /* of a process that is collected, as read last */
-	/* Where collections are only counted: what this scheduler had counted when the last one
-	 * ended. */
+	/* For counts alone: counters of this scheduler after the last collection. */
 	struct {
 		uint64_t collections, reclaimed;
 		uint32_t epoch, pad;
@@ -96,9 +91,9 @@ struct event_thread {
 		uint64_t receiver, size, epoch;
 	} message;
 	struct {
-		uint64_t port, epoch; /* whose tasks run */
+		uint64_t port, epoch; /* the port whose tasks run */
 	} port_task;
-	uint64_t port_kept; /* that a function was called with; its driver is called next, if any */
+	uint64_t port_kept; /* argument of a function that may call its driver next */
 	struct {
 		uint64_t allctr, size_at, old_size;
 		uint32_t many, epoch;
@@ -114,28 +109,28 @@ struct event_thread {
 		uint64_t process, ts_ns, epoch;
 	} slice;
 	struct {
-		uint64_t process, epoch; /* for which copy_object_x() copies */
+		uint64_t process, epoch; /* process for which copy_object_x() copies */
 	} copy_to;
 	struct {
 		uint64_t process, x, epoch; /* whose exception is handled; its X registers */
-		uint64_t stack_ns;	    /* the stack of who raised it has this time; 0 = none */
+		uint64_t stack_ns;	    /* time of the stack where it was raised; 0 = none */
 	} error;
 	struct message_walk messages;
 	struct port_search ports;
-	struct event_with_term event; /* that is being made */
+	struct event_with_term event; /* that is under construction */
 };
-/* User space removes those that ended. */
+/* User space removes threads that have ended. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EBEAM_THREADS);
-	__uint(map_flags, 1); /* BPF_F_NO_PREALLOC: few threads of those there may be */
+	__uint(map_flags, 1); /* BPF_F_NO_PREALLOC: most elements are not used */
 	__type(key, uint32_t);
 	__type(value, struct event_thread);
 } event_threads SEC(".maps");
 
 static const struct event_thread no_thread;
 
-/* Room for a stack walk, by thread. */
+/* Memory for a stack walk, by thread. */
 struct event_scratch {
 	struct user_regs regs;
 	struct walk walk;
@@ -152,7 +147,7 @@ struct {
 	__type(value, struct event_scratch);
 } event_scratches SEC(".maps");
 
-/* Zeros, from which a scratch is made. */
+/* Zeros, with which a new element is initialised. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -209,10 +204,8 @@ INLINE struct thread_info *scheduler_here(void)
 	return bpf_map_lookup_elem(&threads, &key);
 }
 
-/*
- * A return probe puts its own address where the return address into JIT code stands.  What stood
- * there is kept for whoever samples meanwhile, if anybody walks stacks.
- */
+/* A return probe replaces the return address into JIT code.  Keeps the original for samples and
+ * other stack walks that come meanwhile, if there are any. */
 INLINE void keep_return(void)
 {
 	struct kept_return kept = {};
@@ -243,8 +236,8 @@ INLINE void drop_return(void)
 		kept->at = 0;
 }
 
-/* ns of what a function did whose entry and return have probes, without what those take of it: half
- * of each lies between the two moments. */
+/* Duration of a function whose entry and return have probes, without the cost of those: about half
+ * of each is between the two time stamps. */
 INLINE uint64_t between_probes(uint64_t entered_ns, uint64_t returned_ns)
 {
 	uint64_t ns = returned_ns - entered_ns, pair_ns = state.pair_ns;
@@ -254,7 +247,7 @@ INLINE uint64_t between_probes(uint64_t entered_ns, uint64_t returned_ns)
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* Walks the stack of the process in the scratch and emits it; 1 = it is in the ring. */
+/* Walks the stack of the process in the scratch, and emits it; 1 = done. */
 GLOBAL_FN int event_walk(void)
 {
 	struct event_scratch *s = event_scratch_here();
@@ -282,7 +275,7 @@ GLOBAL_FN int event_walk(void)
 	       0;
 }
 
-/* The thread's scratch for a stack; 0 = none.  The registers are to be filled in. */
+/* Scratch of the thread for a stack, of which the caller fills in the registers; 0 = none. */
 INLINE struct event_scratch *stack_begin(const struct thread_info *t, uint64_t ts_ns)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
@@ -323,8 +316,8 @@ INLINE bool stack_end(struct event_scratch *s, const struct thread_info *t, uint
 	return false;
 }
 
-/* The stack of a process that runs on this thread, with these registers, as a raw sample ahead of
- * what it is of: true if it is there. */
+/* Emits the stack of a process that runs on this thread, with these registers, as a raw sample
+ * ahead of its event; true if that succeeded. */
 INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *t, uint64_t process,
 			uint64_t ts_ns)
 {
@@ -336,8 +329,9 @@ INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *
 	return stack_end(s, t, process);
 }
 
-/* The same in C code: registers go where they are needed, as a program has little stack.  raised:
- * where an exception was raised, which without native stack is on no stack; else 0. */
+/* The same in C code; the registers are taken from ctx as needed, as the program has little stack.
+ * raised: address where an exception was raised, which without native stack is on no stack; else
+ * 0. */
 INLINE bool stack_ahead_of(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns, uint64_t raised)
 {
 	const struct thread_info *t = scheduler_here();
@@ -361,7 +355,8 @@ INLINE bool stack_ahead_here(struct pt_regs *ctx, uint64_t process, uint64_t ts_
 	return stack_ahead_of(ctx, process, ts_ns, 0);
 }
 
-/* The stack ahead of an event, asked for or not: RAW_EVENT_STACK if it is there. */
+/* Emits the stack ahead of an event, even if stacks are not asked for; RAW_EVENT_STACK if that
+ * succeeded. */
 INLINE uint16_t event_stack_always(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {
 	return process && stack_ahead_here(ctx, process, ts_ns) ? RAW_EVENT_STACK : 0;

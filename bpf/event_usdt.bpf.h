@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Events from the USDT probes of a VM that has them (src/probe/site/sources_usdt.c says which).  A
- * probe names processes and ports by their text, "<0.80.0>"; here it becomes the term again, and by
- * way of the process table the struct, so that the event is the one that a uprobe would have given.
+ * Events from the USDT probes of a VM that has them (src/probe/site/sources_usdt.c has the list).
+ * A probe passes processes and ports as text, "<0.80.0>"; here the text is converted to the term,
+ * and by the process table to the struct, so that the event is the same as from a uprobe.
  */
 #ifndef EBEAM_BPF_EVENT_USDT_H
 #define EBEAM_BPF_EVENT_USDT_H
@@ -52,7 +52,7 @@ INLINE bool usdt_begin(struct pt_regs *ctx, struct usdt_hit *hit)
 	return hit->point != 0;
 }
 
-/* The value of an argument; EVENT_UNKNOWN, which is no address either, if it cannot be had. */
+/* Value of an argument; EVENT_UNKNOWN, which is not an address either, if it cannot be read. */
 INLINE uint64_t usdt_arg(const struct usdt_hit *hit, uint32_t i)
 {
 	const struct usdt_arg *a;
@@ -91,11 +91,11 @@ INLINE uint64_t usdt_arg(const struct usdt_hit *hit, uint32_t i)
 
 #define USDT_ID_TEXT 32
 #define USDT_NO_ID   (~0ull)
-/* ERTS_INVALID_PID, "<0.32767.8191>": for who is no process (erl_term.h: all 28 bits of data) */
+/* ERTS_INVALID_PID, "<0.32767.8191>", used for no process (erl_term.h: all 28 bits of data) */
 #define USDT_INVALID_DATA 0xfffffffull
 
-/* "<0.80.0>", "#Port<0.5>": number, and above `bits` the serial; USDT_NO_ID of another node's, or
- * what is no identifier. */
+/* Parses "<0.80.0>" or "#Port<0.5>": the number, and above `bits` the serial; USDT_NO_ID for one of
+ * another node, or other text. */
 GLOBAL_FN uint64_t usdt_id_data(uint64_t addr, uint32_t bits)
 {
 	uint64_t number[4] = {0, 0, 0, 0}, at = 0;
@@ -105,7 +105,7 @@ GLOBAL_FN uint64_t usdt_id_data(uint64_t addr, uint32_t bits)
 		return USDT_NO_ID;
 	if (text[0] != '<' && text[0] != '#')
 		return USDT_NO_ID;
-	/* Unrolled: kernels of before 6.4 see no end of a loop with so many ways out. */
+	/* Unrolled: the verifier of kernels before 6.4 cannot bound a loop with so many exits. */
 	UNROLL
 	for (int i = 0; i < USDT_ID_TEXT; i++) {
 		char c = text[i];
@@ -132,7 +132,8 @@ INLINE uint64_t usdt_slot(const volatile struct id_table *t, uint64_t data)
 	       ((data >> (t->cli_shift & 63)) & t->cli_mask);
 }
 
-/* The term: slot and data in two halves up to OTP 25, else data with the slot in it; erl_ptab.h */
+/* Builds a term: slot and data in two halves up to OTP 25, else data that contains the slot;
+ * erl_ptab.h */
 INLINE uint64_t usdt_term(const volatile struct id_table *t, uint64_t data, uint64_t tag)
 {
 	if (data == USDT_NO_ID || (data == USDT_INVALID_DATA && !t->whole_word) || !t->slots)
@@ -145,7 +146,7 @@ INLINE uint64_t usdt_term(const volatile struct id_table *t, uint64_t data, uint
 #define TAG_PID	 0x3 /* erl_term.h of OTP 25 to 29 */
 #define TAG_PORT 0x7
 
-/* The term of a pid's text, and its struct if there still is one. */
+/* Converts the text of a pid to its term, and to its struct if the process still exists. */
 INLINE uint64_t usdt_pid(uint64_t text, uint64_t *process)
 {
 	uint64_t data = usdt_id_data(text, config.processes.number_bits);
@@ -185,7 +186,7 @@ INLINE uint64_t usdt_current(void)
 	return process;
 }
 
-/* The stack of a process that runs here; another's cannot be walked. */
+/* Emits the stack of a process if it runs here; others cannot be walked. */
 INLINE uint16_t usdt_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {
 	if (!config.event_stacks || !process || usdt_current() != process)
@@ -216,7 +217,7 @@ INLINE void usdt_copy_text(struct rec_raw_event *rec, uint64_t addr)
 	e->rec.flags |= RAW_EVENT_TEXT;
 }
 
-/* One value into the words from `at` on; how many words it took. */
+/* Puts one value into the words from `at` on; returns the number of words. */
 INLINE uint32_t usdt_put(struct rec_raw_event *rec, uint32_t at, uint8_t type, uint64_t arg)
 {
 	uint64_t addr;
@@ -244,7 +245,7 @@ INLINE uint32_t usdt_put(struct rec_raw_event *rec, uint32_t at, uint8_t type, u
 	return 1;
 }
 
-/* The other texts that a probe may have there are of other events. */
+/* True unless `only` differs: then the probe fires for another event. */
 INLINE bool usdt_is_meant(const struct usdt_hit *hit)
 {
 	uint64_t want, have = 0;
@@ -267,7 +268,8 @@ EVENT_ENTRY(event_usdt)
 
 	if (!usdt_begin(ctx, &hit) || hit.point->kind >= NR_EVENT_KINDS || !usdt_is_meant(&hit))
 		return 0;
-	/* Whom it is about says whether it counts at all. */
+	/* If by_process is set, only hits of a process are events, so they cannot be counted
+	 * blindly. */
 	if (counts_all() && !hit.point->by_process)
 		return count_if_wanted(hit.point->kind);
 	if (hit.point->about != USDT_NO_ARG)
@@ -318,7 +320,7 @@ EVENT_ENTRY(event_usdt_hibernate)
 	return 0;
 }
 
-/* process__spawn(p, mfa), at the end of erl_create_process(): p may run, and be gone, already. */
+/* process__spawn(p, mfa), at the end of erl_create_process(): p may run already, or have exited. */
 EVENT_ENTRY(event_usdt_spawn)
 {
 	uint64_t ts_ns = event_now(), current = usdt_current(), parent, child, process;
@@ -331,7 +333,7 @@ EVENT_ENTRY(event_usdt_spawn)
 		return 0;
 	child = usdt_pid(usdt_arg(&hit, 0), &process);
 	parent = epid_of(current);
-	/* On behalf of another node: whoever runs here only brings the request. */
+	/* A spawn by another node: the process that runs here only handles the request. */
 	if (process && read_u64(process + config.layout.process_parent, &known) &&
 	    (known & 0xf) != TAG_PID)
 		parent = 0;
@@ -350,7 +352,8 @@ EVENT_ENTRY(event_usdt_spawn)
 	return 0;
 }
 
-/* message__receive(receiver, size, ...), in beam_jit_remove_message() before it is taken out */
+/* message__receive(receiver, size, ...), in beam_jit_remove_message(), before it removes the
+ * message */
 EVENT_ENTRY(event_usdt_receive)
 {
 	uint64_t ts_ns = event_now(), process;

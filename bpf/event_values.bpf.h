@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * What the values of events are made of: terms with what they point to, sizes of heaps and
- * mailboxes, names of drivers.
- */
+/* Functions that fill in values of events: terms with what they point to, sizes of heaps and
+ * mailboxes, names of drivers. */
 #ifndef EBEAM_BPF_EVENT_VALUES_H
 #define EBEAM_BPF_EVENT_VALUES_H
 
@@ -11,7 +9,7 @@
 
 /* ---- what values are made of ----------------------------------------------------------------- */
 
-/* The event that this thread makes; NULL only for the verifier. */
+/* Record under construction on this thread; NULL only for the verifier. */
 INLINE struct event_with_term *event_with_term(void)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
@@ -20,10 +18,8 @@ INLINE struct event_with_term *event_with_term(void)
 	return t ? &t->event : 0;
 }
 
-/*
- * Copies what a list or boxed term points to, if there is room.  Of a list more than one cell, as
- * most lists stand in one piece, whichever way they go.
- */
+/* Copies what a list or boxed term points to, if there is room.  Of a list several adjacent
+ * cells, in either direction, as most lists are contiguous. */
 GLOBAL_FN int copy_block(uint64_t term)
 {
 	uint64_t words = EVENT_BLOCK_WORDS, cell[2], addr = TERM_ADDR(term);
@@ -39,7 +35,7 @@ GLOBAL_FN int copy_block(uint64_t term)
 	nr = e->rec.nr_blocks;
 	if (nr >= EVENT_BLOCKS || !try_read(addr, cell, sizeof(cell)))
 		return 0;
-	/* Once more: some kernels have forgotten, if the number had to be kept over a call. */
+	/* Checked again: some kernels no longer know the bound if nr was spilled over a call. */
 	FORGET(nr);
 	if (nr >= EVENT_BLOCKS)
 		return 0;
@@ -64,7 +60,7 @@ GLOBAL_FN int copy_block(uint64_t term)
 	return 1;
 }
 
-/* What the cells of a list point to, as far as they stand in its block. */
+/* Copies what the cells of a list in a block point to. */
 INLINE void copy_cells(struct term_block *b)
 {
 	uint64_t at = TERM_ADDR(b->term) - b->addr, tail;
@@ -83,7 +79,7 @@ INLINE void copy_cells(struct term_block *b)
 	}
 }
 
-/* What the words of one block point to; 0 = there is no such block. */
+/* Copies what the words of one block point to; 0 = there is no such block. */
 GLOBAL_FN int copy_below(uint32_t i)
 {
 	struct event_with_term *e = event_with_term();
@@ -96,13 +92,14 @@ GLOBAL_FN int copy_below(uint32_t i)
 		copy_cells(b);
 		return 1;
 	}
-	/* Of what is no tuple (and may be a map) all words are tried: none of them can do harm. */
+	/* In other objects (which may be maps) each word is tried as a term: a wrong one does no
+	 * harm. */
 	for (uint32_t k = 1; k < EVENT_BLOCK_WORDS; k++)
 		copy_block(b->words[k]);
 	return 1;
 }
 
-/* Of the event that this thread makes, the words below a term, breadth first. */
+/* Copies what is below a term of the record of this thread, breadth first. */
 INLINE void copy_term(uint64_t term)
 {
 	if (config.unnamed)
@@ -125,7 +122,7 @@ struct event_with_block {
 	struct term_block block;
 };
 
-/* Copies what a boxed term points to, but not what that points to. */
+/* Copies what a boxed term points to, one level only. */
 INLINE void copy_only_block(struct event_with_block *e, uint64_t boxed)
 {
 	struct term_block *b = &e->block;
@@ -140,7 +137,7 @@ INLINE void copy_only_block(struct event_with_block *e, uint64_t boxed)
 	e->rec.nr_blocks = 1;
 }
 
-/* Elements of a proper list; more than a function may have arguments: -1. */
+/* Length of a proper list; -1 if it is longer than a list of arguments may be. */
 GLOBAL_FN int list_length(uint64_t list)
 {
 	for (int i = 0; i <= 255; i++) {
@@ -182,7 +179,7 @@ INLINE uint64_t old_heap_words(uint64_t process)
 #define SIGNAL_NO_MESSAGE 0x30
 #define MESSAGE_UNDECODED 0
 
-/* Words in a chain of heap fragments; EVENT_UNKNOWN: cannot be read, or too long. */
+/* Used words in a chain of heap fragments; EVENT_UNKNOWN if it cannot be read, or is too long. */
 #define HFRAGS_MAX 64
 GLOBAL_FN uint64_t fragment_words(uint64_t fragment)
 {
@@ -198,7 +195,8 @@ GLOBAL_FN uint64_t fragment_words(uint64_t fragment)
 	return EVENT_UNKNOWN;
 }
 
-/* A part of a queue of messages: 1 = there are more, 0 = that was all, -1 = cannot be known. */
+/* Walks a part of a queue of messages: 1 = there are more, 0 = that was all, -1 = it cannot be
+ * read. */
 #define MESSAGES_AT_ONCE 128
 GLOBAL_FN int message_walk(void)
 {
@@ -231,13 +229,13 @@ GLOBAL_FN int message_walk(void)
 	return 1;
 }
 
-/* No message is moved: they are kept off heap. */
+/* Result: messages are kept off heap, so none is moved. */
 #define MESSAGES_STAY 1
 
 /*
- * Words of messages that a collection will move to the heap: those of its queues, and of the outer
- * one, which it takes in first (erts_garbage_collect_nobump() and the others), in fragments of
- * their own, as young_gen_usage() of erl_gc.c of OTP 25 to 29 counts them; and the last of all.
+ * Words of messages that a collection will move to the heap: messages of the inner queues and of
+ * the outer one, which it fetches first (erts_garbage_collect_nobump() and others), in fragments of
+ * their own, counted as by young_gen_usage() of erl_gc.c of OTP 25 to 29.  *last: the last message.
  * EVENT_UNKNOWN if there are too many messages to read.
  */
 #define MESSAGE_WALKS 32 /* 4096 messages; with many more the verifier takes seconds */
@@ -276,7 +274,7 @@ INLINE uint64_t words_of_messages(uint64_t process, struct message_walk *w, uint
 	return EVENT_UNKNOWN;
 }
 
-/* No other process put a message there between the reading of the queues and the collection. */
+/* True if no other process has added a message between reading the queues and the collection. */
 INLINE bool is_last_message(uint64_t process, uint64_t last)
 {
 	uint64_t cont = 0, end = 0, start = process + config.layout.process_sig_qs_first;
@@ -291,11 +289,9 @@ INLINE bool is_last_message(uint64_t process, uint64_t last)
 	return end == (last ? last : start);
 }
 
-/*
- * Words that a process uses on its heaps, with fragments but without the messages above; of a heap
- * that was abandoned, because its collection was put off, its last word tells, or all of it counts
- * (young_gen_usage() again).
- */
+/* Words in use on the heaps of a process, with fragments but without the messages above.  If the
+ * heap was abandoned, as its collection was delayed, its last word has the size, or all of it
+ * counts (young_gen_usage() again). */
 INLINE uint64_t words_used(uint64_t process)
 {
 	uint64_t heap, htop, old_heap, old_htop, mbuf, abandoned, size, words;
@@ -320,10 +316,8 @@ INLINE uint64_t words_used(uint64_t process)
 	return words;
 }
 
-/*
- * Messages in the mailbox.  Up to OTP 26 two counters, which count other signals that wait with
- * them; from 27 on what the signals that wait will still add is left out.
- */
+/* Messages in the mailbox.  Up to OTP 26 the sum of two counters, which include other signals in
+ * the queues; since 27 messages of signals that are still to be handled are missing. */
 INLINE uint64_t queue_len(uint64_t process)
 {
 	uint64_t words[EBEAM_QUEUES / 8], inner = 0, outer = 0, offset = 0;
@@ -344,8 +338,8 @@ INLINE uint64_t queue_len(uint64_t process)
 	return inner + outer + offset;
 }
 
-/* What a table has for an identifier of this node (erl_ptab.h): up to OTP 25 the slot stands in the
- * upper half of the term, else in the lowest bits of its data; 0 = nothing. */
+/* Element of a table for an identifier of this node (erl_ptab.h): up to OTP 25 the slot is in the
+ * upper half of the term, else in the lowest bits of its data; 0 = none. */
 INLINE uint64_t table_entry(const volatile struct id_table *t, uint64_t term)
 {
 	uint64_t slot = t->whole_word ? term >> 4 & t->pix_mask : term >> 32, entry = 0;
@@ -367,7 +361,7 @@ INLINE uint64_t process_with(uint64_t epid)
 	return process;
 }
 
-/* Driver of a port, into EVENT_TEXT_WORDS words. */
+/* Copies the name of a port's driver into EVENT_TEXT_WORDS words. */
 INLINE void driver_name(uint64_t port, uint64_t *text)
 {
 	uint64_t driver, name;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Events of the VM: uprobes on functions that the VM exports (event_*.bpf.h); which program
- * belongs where stands in src/probe/site/sources.c.  A program reads the facts of its event from
- * the arguments and the process, and emits one record, or several.
+ * Events of the VM: uprobes on functions that the VM exports (event_*.bpf.h);
+ * src/probe/site/sources.c has which program is attached where.  A program reads the facts of its
+ * event from arguments and process, and emits one record or several.
  *
- * Such a program may be preempted, and another thread's may run on its CPU meanwhile: so there is
- * no per-CPU scratch here.  What is kept is kept by thread; records are made in the ring itself.
+ * A program may be preempted, and one of another thread may run on its CPU meanwhile: so there is
+ * no per-CPU scratch here.  State is kept by thread; records are built in the ring itself.
  *
- * Signatures and structs: OTP 25 and 27 (where 26 and 28 agree with both), the source file stands
- * at each program.
+ * Signatures and structs: OTP 25 and 27 (26 and 28 where they agree with both); each program names
+ * its source file.
  */
 #include "call.bpf.h"
 #include "event_driver.bpf.h"

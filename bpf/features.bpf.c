@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * What this kernel can do, found out by loading: each program uses one thing that the main
- * object needs or would like.  Loaded one at a time, so that a refusal names its feature.
- */
+/* What this kernel can do, found by loading: each program uses one feature that the main object
+ * needs, or uses if it is there.  Loaded one at a time, so that a refusal is of one feature. */
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -31,7 +29,7 @@ int feature_user_regs(void *ctx)
 	return regs->ip != 0;
 }
 
-/* The same without that helper: see task_regs_by_stack(), sample.bpf.c. */
+/* The same on kernels without that helper: see task_regs_by_stack(), sample.bpf.c. */
 SEC("perf_event")
 int feature_user_regs_stack(void *ctx)
 {
@@ -40,7 +38,7 @@ int feature_user_regs_stack(void *ctx)
 	return BPF_CORE_READ(task, stack) != 0;
 }
 
-/* thread is a part of task_struct, no pointer, so that "a.b" is one field to CO-RE. */
+/* thread is part of task_struct, not a pointer, so "a.b" is one field to CO-RE. */
 SEC("perf_event")
 int feature_fsbase(void *ctx)
 {

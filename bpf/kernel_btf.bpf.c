@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Whether a file of BTF is that of the running kernel (src/probe/session/btf_file.c): what fields
- * that it leads to say of the calling task, against what the kernel itself says.  Run once, by
- * BPF_PROG_TEST_RUN, on the task that asks.
- */
+/* Checks that a file of BTF is of the running kernel (src/probe/session/btf_file.c): compares
+ * fields of the calling task, read by that BTF, with results of BPF helpers.  Run once, by
+ * BPF_PROG_TEST_RUN. */
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* What is behind ___ is no part of the name to CO-RE.  thread is where the programs of ebeam read
- * beside `stack`; the others lie between them. */
+/* CO-RE ignores what follows ___ in a name.  ebeam's programs read thread and `stack`; the other
+ * fields lie between these. */
 struct task_struct___asked {
 	void *stack;
 	int pid;
@@ -20,10 +18,10 @@ struct task_struct___asked {
 	struct thread_struct thread;
 } __attribute__((preserve_access_index));
 
-/* By the fields; 0 where the BTF has none. */
+/* Read by the fields of the BTF; 0 = it has no such field. */
 uint64_t field_pid_tgid, field_fsbase, field_stack;
 char field_comm[16];
-/* By the kernel. */
+/* From helpers. */
 uint64_t kernel_pid_tgid;
 char kernel_comm[16];
 

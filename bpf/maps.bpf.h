@@ -10,7 +10,7 @@
 #include "abi/config.h"
 #include "abi/record.h"
 
-/* One ring per CPU; user space sets the size, the inner map and its elements before load. */
+/* One ring per CPU; before the load user space sets size, inner map and elements. */
 struct rings_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
@@ -27,8 +27,8 @@ struct counters_map {
 };
 extern struct counters_map counters SEC(".maps");
 
-/* Thread pointer -> scheduler.  Filled by user space where the scheduler arrays are known, and by
- * samples in JIT code, which show both in their registers. */
+/* Thread pointer -> scheduler.  Elements come from user space, if the scheduler arrays are known,
+ * and from samples in JIT code, where registers have both. */
 struct threads_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EBEAM_THREADS);
@@ -37,7 +37,7 @@ struct threads_map {
 };
 extern struct threads_map threads SEC(".maps");
 
-/* Call sites already classified. */
+/* Cache of classified call sites. */
 struct site_value {
 	uint32_t generation;
 	uint32_t site_class;
@@ -63,10 +63,10 @@ struct processes_map {
 };
 extern struct processes_map processes SEC(".maps");
 
-/* By kernel thread: the return address that a return probe has replaced, while the function that it
- * waits for runs. */
+/* By kernel thread: the return address that a return probe has replaced, until the probed function
+ * returns. */
 struct kept_return {
-	uint64_t at; /* where it stood; 0 = nowhere now */
+	uint64_t at; /* address on the stack; 0 = none */
 	uint64_t ra;
 };
 struct kept_returns_map {
@@ -85,8 +85,8 @@ INLINE void count_by(enum counter_id id, uint64_t by)
 	uint32_t key = id;
 	uint64_t *n = bpf_map_lookup_elem(&counters, &key);
 
-	/* Per CPU, and yet atomic: whoever is preempted between reading and writing would take
-	 * back all that was counted meanwhile. */
+	/* Atomic although per CPU: a program that is preempted between load and store would undo
+	 * what was counted meanwhile. */
 	if (n)
 		__sync_fetch_and_add(n, by);
 }
@@ -96,21 +96,21 @@ INLINE void count(enum counter_id id)
 	count_by(id, 1);
 }
 
-/* What the node lost to a program that began at start_ns; for samples and code.  What events cost
- * user space knows from how often and how long their programs ran. */
+/* Adds the time since start_ns, which the node lost to this program; for samples and code.  For
+ * events user space knows it from hits and run times. */
 INLINE void count_time(uint64_t start_ns)
 {
 	count_by(COUNTER_PROBE_NS, bpf_ktime_get_ns() - start_ns);
 }
 
 /*
- * A tail call that never happens, as no instruction stands at 0.  From Linux 6.13 on functions of
- * programs like ours get their stack per CPU if it is 64 bytes or more (a private stack), which is
- * wrong for uprobes: they can be preempted, and another thread that runs the same program on that
- * CPU then overwrites it.  A program that has a tail call keeps to the stack of its thread
- * (check_max_stack_depth(), kernel/bpf/verifier.c).  So this stands in every uprobe program; what
- * the kernel made of it is checked after the load (src/probe/kernel/kernel.h).  The map is the
- * unit's own, as all that tail call through a map must be attached in the same way.
+ * A tail call that is never made, as no probe has the address 0.  From Linux 6.13 on functions of
+ * uprobe programs have a stack per CPU if it is 64 bytes or more (private stack).  That is wrong
+ * for uprobes: they can be preempted, and another thread that runs the same program on that CPU
+ * then overwrites the stack.  A program with a tail call keeps the stack of its thread
+ * (check_max_stack_depth(), kernel/bpf/verifier.c).  So this is in every uprobe program; after the
+ * load the machine code is checked (src/probe/kernel/kernel.h).  Each unit has its own map, as all
+ * programs that tail call through a map must be attached in the same way.
  */
 struct no_programs_map {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -124,9 +124,9 @@ INLINE void no_private_stack(struct pt_regs *ctx, void *no_programs)
 		bpf_tail_call(ctx, no_programs, 0);
 }
 
-/* The thread pointer of the current thread.  The kernel writes fsbase when a thread sets its
- * own (ARCH_SET_FS, which is what the C library does when it makes one), not only when the
- * thread leaves its CPU. */
+/* The thread pointer of the current thread.  The kernel updates fsbase when a thread sets its own
+ * (ARCH_SET_FS, as the C library does for a new thread), not only when the thread leaves its
+ * CPU. */
 INLINE uint64_t thread_pointer(void)
 {
 	const struct task_struct *task;
@@ -139,7 +139,7 @@ INLINE uint64_t thread_pointer(void)
 	return BPF_CORE_READ(task, thread.fsbase);
 }
 
-/* The ring of this CPU, NULL if there is none (a CPU that came online later). */
+/* The ring of this CPU, NULL if there is none (a CPU that came on line later). */
 INLINE void *ring(void)
 {
 	uint32_t cpu = bpf_get_smp_processor_id();

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * What to remember of a process that may be gone before user space reads it: registered name,
- * initial call, label.  Emitted at first sight and when one of them has changed.
- */
+/* Emits what user space needs of a process, which may have exited before that can read it:
+ * registered name, initial call, label.  At first sight, and when one of them has changed. */
 #ifndef EBEAM_BPF_PROCESS_H
 #define EBEAM_BPF_PROCESS_H
 
@@ -10,7 +8,7 @@
 #include "maps.bpf.h"
 #include "sample.bpf.h"
 
-/* How long a process is believed to have kept its dictionary entries. */
+/* Time for which dictionary entries of a process are not read again. */
 #define PROCESS_RECHECK_NS 50000000ull
 
 /* '$initial_call' is {M, F, A} (proc_lib.erl); A is a small integer there. */
@@ -54,7 +52,7 @@ INLINE bool process_emit(const struct process_view *p, uint64_t ts_ns,
 	return true;
 }
 
-/* Brings *v up to date; what cannot be read stays as it was known. */
+/* Updates *v; fields that cannot be read keep their values. */
 INLINE void process_read_value(const struct process_view *p, struct process_value *v)
 {
 	uint64_t reg, name = 0, dictionary;
@@ -62,7 +60,7 @@ INLINE void process_read_value(const struct process_view *p, struct process_valu
 	if (read_u64(p->addr + config.layout.process_reg, &reg) &&
 	    (!reg || read_u64(reg + config.layout.regproc_name, &name)))
 		v->registered = name;
-	/* While a process is collected its dictionary points nowhere safe. */
+	/* During a collection the dictionary may point to freed memory. */
 	if (p->process_state & PSFLG_GC)
 		return;
 	if (!read_u64(p->addr + config.layout.process_dictionary, &dictionary))
@@ -71,7 +69,7 @@ INLINE void process_read_value(const struct process_view *p, struct process_valu
 	dictionary_get(dictionary, &config.process_label, &v->label);
 }
 
-/* It was read a moment ago. */
+/* True if it was read less than PROCESS_RECHECK_NS ago. */
 INLINE bool process_known(uint64_t epid, uint64_t ts_ns)
 {
 	struct process_value *v = bpf_map_lookup_elem(&processes, &epid);
@@ -84,7 +82,7 @@ INLINE void process_seen(const struct process_view *p, uint64_t ts_ns)
 	uint64_t key = p->id;
 	struct process_value *old = bpf_map_lookup_elem(&processes, &key), now = {};
 
-	/* An exiting process has other things where its name and initial call were (erl_process.h,
+	/* An exiting process has other data in the place of name and initial call (erl_process.h,
 	 * u.terminate and u.release). */
 	if (p->process_state & (PSFLG_EXITING | PSFLG_FREE))
 		return;
@@ -92,11 +90,11 @@ INLINE void process_seen(const struct process_view *p, uint64_t ts_ns)
 		return;
 	if (old)
 		now = *old;
-	/* What a collection hides is read again at the next sample. */
+	/* After a collection it is read again, at the next sample. */
 	now.checked_ns = p->process_state & PSFLG_GC ? 0 : ts_ns;
 	process_read_value(p, &now);
-	/* A term may have moved to an equal copy: emitting it again is harmless.  What could not be
-	 * emitted stays unknown, so that the next sample tries again. */
+	/* A term may have moved to an equal copy: emitting it again does no harm.  If the ring is
+	 * full the process stays unknown, so that the next sample tries again. */
 	if ((!old || old->registered != now.registered || old->initial_call != now.initial_call ||
 	     old->label != now.label) &&
 	    !process_emit(p, ts_ns, &now))

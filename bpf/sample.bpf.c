@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * CPU sampling: one perf_event program on every CPU, for the threads of one node.  A thin shell
- * around sample.bpf.h: registers in, record out.  Formats nothing, resolves nothing.
- */
+/* CPU sampling: one perf_event program on every CPU, for the threads of one node.  A thin shell
+ * around sample.bpf.h: from registers to records, without names. */
 #include "abi/vm.h"
 #include "maps.bpf.h"
 #include "sample.bpf.h"
@@ -53,11 +51,11 @@ INLINE struct site_scan *site_scratch(void)
 	return s ? &s->site : 0;
 }
 
-/* A volatile load keeps the compiler from merging the two branches of read_regs() into loads
- * through one computed pointer, which the verifier forbids for the context. */
+/* A volatile load, so that the compiler does not merge the branches of read_regs() into loads by
+ * one computed pointer, which the verifier forbids for the context. */
 #define CTX_REG(ctx, reg) (*(const volatile unsigned long *)&(ctx)->regs.reg)
 
-/* The registers of user code below a system call or an interrupt. */
+/* Registers of user code at the entry to the kernel. */
 INLINE void task_regs(struct user_regs *r)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
@@ -73,10 +71,10 @@ INLINE void task_regs(struct user_regs *r)
 }
 
 /*
- * The same on kernels without that helper (before 5.15): they stand at the top of the thread's
- * kernel stack, which has 16 KiB there (THREAD_SIZE and task_pt_regs(), arch/x86/include/asm).
- * What stands there otherwise, as with KASAN's larger stacks, does not look like a frame of user
- * code.
+ * The same on kernels without that helper (before 5.15): the registers are at the top of the
+ * thread's kernel stack, which has 16 KiB there (THREAD_SIZE and task_pt_regs(),
+ * arch/x86/include/asm).  If the stack is larger, as with KASAN, what is there does not look like
+ * registers of user code.
  */
 #define KERNEL_STACK_SIZE 16384
 #define USER_CS		  0x33
@@ -102,7 +100,7 @@ INLINE bool task_regs_by_stack(struct user_regs *r)
 INLINE void read_regs(struct bpf_perf_event_data *ctx, struct user_regs *r,
 		      struct rec_raw_sample *rec)
 {
-	/* cs & 3: privilege of what was interrupted. */
+	/* cs & 3: privilege level of the interrupted code. */
 	if (ctx->regs.cs & 3) {
 		r->ip = CTX_REG(ctx, ip);
 		r->sp = CTX_REG(ctx, sp);
@@ -122,7 +120,8 @@ INLINE void read_regs(struct bpf_perf_event_data *ctx, struct user_regs *r,
 	rec->user_ip = r->ip;
 }
 
-/* In JIT code: rbx and r13 give the scheduler's registers and, through the process, its data. */
+/* In JIT code rbx points to the scheduler's registers, and r13 to the process, which points to the
+ * scheduler's data. */
 INLINE bool learn_thread(struct thread_info *t, const struct user_regs *r, uint64_t key)
 {
 	uint64_t registers = r->bx - config.layout.registers_x, esdp, back, no;
@@ -156,10 +155,10 @@ INLINE void emit(struct walk *w)
 		count(COUNTER_RING_FULL);
 }
 
-/* Of a sample with AMBIGUOUS status, ahead of it. */
+/* Emitted ahead of a sample with status AMBIGUOUS. */
 INLINE void emit_gap(struct rec_raw_gap *g, const struct walk *w, const struct saved_scan *saved)
 {
-	/* What lies far below the highest candidate is the heap top rather than E. */
+	/* Values far below the highest candidate are the heap top rather than E. */
 	uint64_t top = saved->hend - saved->high > 32 ? saved->high + 32 : saved->hend;
 	uint64_t low = saved->low, gap;
 	void *rb = ring();
@@ -180,19 +179,17 @@ INLINE void emit_gap(struct rec_raw_gap *g, const struct walk *w, const struct s
 	g->high = saved->high;
 	FORGET(gap);
 	if (gap > sizeof(g->gap))
-		return; /* checked above; the verifier has forgotten */
-	/* If it does not fit the sample says that it is ambiguous. */
+		return; /* checked above, but the verifier no longer knows the bound */
+	/* If the ring is full the sample stays ambiguous. */
 	bpf_ringbuf_output(rb, g, __builtin_offsetof(struct rec_raw_gap, gap) + gap,
 			   BPF_RB_NO_WAKEUP);
 }
 
-/* A stack that reaches further does not look like one. */
+/* A larger distance is not a stack. */
 #define CSTACK_MAX_SIZE (64u << 20)
 
-/*
- * Bytes of a C stack.  C libraries keep the data of a thread, 2 to 20 KiB, between its stack and
- * the thread pointer; the main thread has a stack of the kernel's elsewhere.
- */
+/* Bytes of a C stack.  C libraries keep 2 to 20 KiB of thread data between the stack and the
+ * thread pointer; the stack of the main thread is elsewhere, made by the kernel. */
 INLINE uint64_t cstack_size(const struct walk *w, const struct user_regs *r, uint64_t pointer)
 {
 	uint64_t size = (pointer ? pointer - state.thread_data : w->call_at + 8) - r->sp;
@@ -205,7 +202,7 @@ INLINE uint64_t cstack_size(const struct walk *w, const struct user_regs *r, uin
 #define CSTACK_LEAF_SIZE (RAW_CSTACK_LEAF * 8u)
 #define CSTACK_ROOT_SIZE (RAW_CSTACK_WORDS * 8u - CSTACK_LEAF_SIZE)
 
-/* The two ends of a C stack.  Pages that nobody has touched cannot be read. */
+/* Copies both ends of a C stack.  Pages that were never written cannot be read. */
 INLINE uint64_t copy_ends(struct rec_raw_cstack *c, uint64_t sp, uint64_t end)
 {
 	uint64_t leaf = EBEAM_PAGE_SIZE - sp % EBEAM_PAGE_SIZE, root = end % EBEAM_PAGE_SIZE;
@@ -230,7 +227,7 @@ INLINE uint64_t copy_ends(struct rec_raw_cstack *c, uint64_t sp, uint64_t end)
 	return CSTACK_LEAF_SIZE + root;
 }
 
-/* Returns how many bytes; 0 = unreadable. */
+/* Returns the number of bytes; 0 = unreadable. */
 INLINE uint64_t copy_cstack(struct rec_raw_cstack *c, uint64_t sp, uint64_t size)
 {
 	c->root = 0;
@@ -268,8 +265,8 @@ INLINE void emit_cstack(struct rec_raw_cstack *c, const struct walk *w, const st
 	c->call_ra = w->rec.call_ra;
 	FORGET(size);
 	if (size > sizeof(c->stack))
-		return; /* checked above; the verifier has forgotten */
-	/* If it does not fit the stack of the sample says that it is missing. */
+		return; /* checked above, but the verifier no longer knows the bound */
+	/* If the ring is full the C stack is marked as missing in the sample's stack. */
 	bpf_ringbuf_output(rb, c, __builtin_offsetof(struct rec_raw_cstack, stack) + size,
 			   BPF_RB_NO_WAKEUP);
 }
@@ -299,7 +296,7 @@ INLINE void kernel_stack(void *ctx, struct walk *w)
 		w->nr_addrs = w->rec.nr_kernel = (uint32_t)size / 8;
 }
 
-/* Nothing on the stack of a process tells for what it was made to look through its heap. */
+/* Nothing on the stack of the process shows for which signal or task its heap is searched. */
 INLINE void sample_task(struct walk *w)
 {
 	uint64_t area = 0;
@@ -340,8 +337,8 @@ INLINE void sample_thread(struct sample_scratch *s, const struct user_regs *r)
 	if (known)
 		t = *known;
 	else if (!is_jit(r->ip) || !learn_thread(&t, r, key)) {
-		/* A scheduler that no sample has shown yet, or no scheduler: user space knows
-		 * the thread by its name and says which. */
+		/* A scheduler without samples in JIT code so far, or no scheduler: user space knows
+		 * the type of the thread by its name. */
 		w->rec.thread_type = THREAD_UNKNOWN;
 		return;
 	}

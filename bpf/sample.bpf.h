@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One sample: which thread, which process, where its Erlang stack starts.  The rules are those
- * of BeamAsm on x86-64 (jit/x86/beam_asm.hpp, OTP 24 to 29), with the Erlang stack in rsp:
+ * One sample: which thread, which process, where its Erlang stack begins.  By the rules of BeamAsm
+ * on x86-64 (jit/x86/beam_asm.hpp, OTP 24 to 29), with the Erlang stack in rsp:
  *
  *   in JIT code   rsp = E, r13 = Process *, rbx = X registers, r15 = heap top; around a call of
  *                 C code rsp is already or still the scheduler's C stack
- *   in C code     the return address into JIT code stands right below ErtsSchedulerRegisters,
- *                 and the call site says where E went: Process.stop, or rbp (OTP 24: r12)
+ *   in C code     the return address into JIT code is right below ErtsSchedulerRegisters, and the
+ *                 call site shows where E was saved: Process.stop, or rbp (OTP 24: r12)
  *   dirty         no JIT code runs; Process.stop is exact
  *
  * Without native stack (config.c_stack; OTP 24 to 26 for musl):
  *
- *   in JIT code   rbp = E (OTP 24: r12), whose first word is that of the return address, or nil;
- *                 rsp = ErtsSchedulerRegisters, less what shared fragments have pushed
- *   in C code     the first word of ErtsSchedulerRegisters holds that rsp, the return address
- *                 stands below, aligned; the call site says where E is, likewise
+ *   in JIT code   rbp = E (OTP 24: r12), whose first word is the return address, or nil; rsp =
+ *                 ErtsSchedulerRegisters, less what shared fragments have pushed
+ *   in C code     the first word of ErtsSchedulerRegisters is that rsp, the return address is below
+ *                 it, aligned; the call site shows where E was saved, as above
  */
 #ifndef EBEAM_BPF_SAMPLE_H
 #define EBEAM_BPF_SAMPLE_H
@@ -27,7 +27,8 @@ struct user_regs {
 	uint64_t ip, sp, bp, bx, r12, r13, r15;
 };
 
-/* What keeps E around a call that does not store it; and E, where JIT code runs on the C stack. */
+/* The callee-saved register with E, at calls that do not store it; without native stack always
+ * E. */
 INLINE uint64_t register_saved(const struct user_regs *r)
 {
 	return config.otp == 24 ? r->r12 : r->bp;
@@ -39,10 +40,8 @@ struct process_view {
 	uint32_t process_state, flags;
 };
 
-/*
- * Where the return address of a call from JIT code stands; 0 = that cannot be known.  Without
- * native stack *pushed is rsp before the call, which emit_enter_runtime() has aligned.
- */
+/* Address of the return address of a call from JIT code; 0 = not known.  Without native stack
+ * *pushed is rsp before the call, which emit_enter_runtime() has aligned. */
 #define CALL_PUSHED_MAX 128
 INLINE uint64_t call_return_at(uint64_t registers, uint64_t *pushed)
 {
@@ -54,15 +53,15 @@ INLINE uint64_t call_return_at(uint64_t registers, uint64_t *pushed)
 	return ((*pushed - 15) & ~15ull) - 8;
 }
 
-/* The return address into JIT code that a return probe has replaced at this place, or 0. */
+/* The return address into JIT code that a return probe has replaced at this address, or 0. */
 INLINE uint64_t return_kept(uint64_t at);
 
-/* Class of a call site, from the cache of the unit that includes this. */
+/* Class of a call site, by the cache of the unit that includes this file. */
 INLINE enum site_class site_class_of(uint64_t ip);
 
 INLINE bool process_read(struct process_view *p, uint64_t addr)
 {
-	uint64_t ends[2]; /* htop, stop stand side by side, and so do heap, hend */
+	uint64_t ends[2]; /* htop and stop are adjacent, and so are heap and hend */
 
 	p->addr = addr;
 	if (!read_u64(addr + config.layout.process_id, &p->id))
@@ -79,17 +78,15 @@ INLINE bool process_read(struct process_view *p, uint64_t addr)
 	       read_u32(addr + config.layout.process_flags, &p->flags);
 }
 
-/* True if e can be a stack pointer of this process: aligned, in its heap block, not above hend. */
+/* Whether e can be a stack pointer of this process: aligned, in its heap block, not above hend. */
 INLINE bool stack_pointer_ok(const struct process_view *p, uint64_t e)
 {
 	return ((e | p->hend) & 7) == 0 && e >= p->heap && e <= p->hend;
 }
 
-/*
- * Shared fragments are called with an unaligned return address on top of the Erlang stack, one
- * per nested fragment.  They are known by where they lie, not by their tag.  Returns the first
- * word after them.
- */
+/* Shared fragments are called with an unaligned return address on top of the Erlang stack, one
+ * for each nested fragment.  They are recognised by their addresses, not by their tag.  Returns
+ * the first word after them. */
 INLINE uint64_t push_fragment_returns(struct walk *w, uint64_t e, uint64_t hend)
 {
 	for (int i = 0; i < 4; i++) {
@@ -113,8 +110,8 @@ INLINE uint64_t push_fragment_returns(struct walk *w, uint64_t e, uint64_t hend)
 	return e;
 }
 
-/* Those on the C stack, below `registers`.  Of an ambiguous sample user space has to put others
- * under them: it gets the first. */
+/* Return addresses that fragments have pushed to the C stack, below `registers`.  In an ambiguous
+ * sample user space has to insert frames after them: it gets the first. */
 INLINE void push_pushed_returns(struct walk *w, uint64_t e, uint64_t registers)
 {
 	uint64_t top = 0;
@@ -124,11 +121,11 @@ INLINE void push_pushed_returns(struct walk *w, uint64_t e, uint64_t registers)
 	} else if (w->pushed != registers || !is_jit(w->raised)) {
 		push_fragment_returns(w, w->pushed, registers);
 	} else if (!try_read(e, &top, sizeof(top)) || top != w->raised) {
-		push_leaf(w, w->raised, w->pushed); /* of a BIF it stands on the Erlang stack */
+		push_leaf(w, w->raised, w->pushed); /* in a BIF it is on the Erlang stack */
 	}
 }
 
-/* How the site before `ip` treats E; in builds with frame pointers all are alike. */
+/* Class of the call site before `ip`; with frame pointers all sites are alike. */
 INLINE enum site_class site_at(struct walk *w, uint64_t ip)
 {
 	enum site_class site = config.frame_pointers ? SITE_STOP : site_class_of(ip);
@@ -138,10 +135,9 @@ INLINE enum site_class site_at(struct walk *w, uint64_t ip)
 	return site;
 }
 
-/*
- * Is JIT code that runs on the C stack between entering and leaving a call of C code?  Then rsp is
- * what the call needs, else what was pushed, which may be as much if fragments call one another.
- */
+/* True if JIT code on the C stack is between entering and leaving a call of C code: then rsp is
+ * the aligned one of the call.  Else it is after what was pushed, which may look the same if
+ * fragments call each other. */
 INLINE bool around_call(struct walk *w, const struct user_regs *r, uint64_t registers)
 {
 	uint64_t word;
@@ -153,7 +149,8 @@ INLINE bool around_call(struct walk *w, const struct user_regs *r, uint64_t regi
 	return false;
 }
 
-/* E in JIT code that runs on the C stack: its register, but for calls that may move the stack. */
+/* E in JIT code that runs on the C stack: its register, except around calls that may move the
+ * stack. */
 INLINE uint64_t stack_from_register(struct walk *w, const struct process_view *p,
 				    const struct user_regs *r, uint64_t registers)
 {
@@ -168,7 +165,7 @@ INLINE uint64_t stack_from_register(struct walk *w, const struct process_view *p
 	return p->stop;
 }
 
-/* In JIT code.  Returns E. */
+/* E of a sample in JIT code. */
 INLINE uint64_t stack_from_jit(struct walk *w, const struct process_view *p,
 			       const struct user_regs *r, uint64_t registers)
 {
@@ -181,7 +178,8 @@ INLINE uint64_t stack_from_jit(struct walk *w, const struct process_view *p,
 		w->rec.stack_source = STACK_RSP;
 		return r->sp;
 	}
-	/* Between storing E and coming back: the leave instruction ahead tells which E it was. */
+	/* Between storing E and restoring it: the instruction that restores it, ahead, shows where
+	 * it is. */
 	w->rec.place = PLACE_JIT_RUNTIME;
 	if (site_at(w, r->ip) != SITE_SAVED) {
 		w->rec.stack_source = STACK_STOP;
@@ -193,7 +191,7 @@ INLINE uint64_t stack_from_jit(struct walk *w, const struct process_view *p,
 	return e;
 }
 
-/* In C code that JIT code called. */
+/* E of a sample in C code that JIT code called. */
 INLINE uint64_t stack_from_c(struct walk *w, struct saved_scan *saved, const struct process_view *p,
 			     const struct user_regs *r)
 {
@@ -219,14 +217,14 @@ INLINE uint64_t stack_from_c(struct walk *w, struct saved_scan *saved, const str
 	else
 		e = saved_pick_inline(saved, &sure);
 	if (!sure) {
-		/* User space will tell, and add what stands between the two. */
+		/* User space decides, and inserts the words between the two candidates. */
 		w->rec.status = SAMPLE_STATUS_AMBIGUOUS;
 		return saved->high;
 	}
 	return e;
 }
 
-/* Is the thread in C code that JIT code called?  Then rec.call_ra is where it returns to. */
+/* Whether the thread is in C code that JIT code called; rec.call_ra is the return address then. */
 INLINE bool called_from_jit(struct walk *w, const struct user_regs *r, const struct thread_info *t)
 {
 	uint64_t ra;
@@ -247,12 +245,12 @@ INLINE bool called_from_jit(struct walk *w, const struct user_regs *r, const str
 	return true;
 }
 
-/* Fills place, stack and status of a sample whose process is known. */
+/* Fills in place, stack and status of a sample with known process. */
 INLINE void sample_stack(struct walk *w, struct saved_scan *saved, const struct process_view *p,
 			 const struct user_regs *r, const struct thread_info *t)
 {
-	/* Only JIT code runs on the Erlang stack: so it is known also in a mapping that user space
-	 * has not reported yet. */
+	/* Only JIT code has the Erlang stack in rsp: so JIT code is recognised also in a mapping
+	 * that user space has not reported yet. */
 	bool in_jit = is_jit(r->ip) ||
 		      (t->type == THREAD_NORMAL && r->sp >= p->heap && r->sp <= p->hend),
 	     fragment;
@@ -275,7 +273,8 @@ INLINE void sample_stack(struct walk *w, struct saved_scan *saved, const struct 
 	} else {
 		w->rec.place = PLACE_C_PROCESS;
 		w->rec.stack_source = STACK_STOP;
-		/* The process was taken off its scheduler: where it will go on is on no stack. */
+		/* The process was taken off its scheduler: the address to continue at is on no
+		 * stack. */
 		if (t->type != THREAD_NORMAL)
 			read_u64(p->addr + config.layout.process_i, &w->rec.saved_ra);
 		e = p->stop;
@@ -288,8 +287,8 @@ INLINE void sample_stack(struct walk *w, struct saved_scan *saved, const struct 
 	hend = p->hend;
 	if (!e || !stack_pointer_ok(p, e)) {
 		/* A collector that has moved the stack frees the old block before it stores the
-		 * bounds of the new one (erl_gc.c, do_minor and others): then the stack ends at
-		 * its bottom return address. */
+		 * bounds of the new one (erl_gc.c, do_minor and others): then the bottom return
+		 * address ends the stack. */
 		if (!e || (e & 7) || !(p->process_state & PSFLG_GC) || !state.normal_exit) {
 			w->rec.status = SAMPLE_STATUS_BAD_BOUNDS;
 			return;
@@ -303,13 +302,14 @@ INLINE void sample_stack(struct walk *w, struct saved_scan *saved, const struct 
 		e = push_fragment_returns(w, e, hend);
 	before = w->rec.status;
 	walk_stack(w, e, hend);
-	/* However deep, a stack from the wrong place is not whole. */
+	/* A stack from the wrong candidate is not complete, even if its end was reached. */
 	if (before == SAMPLE_STATUS_AMBIGUOUS &&
 	    (w->rec.status == SAMPLE_STATUS_COMPLETE || w->rec.status == SAMPLE_STATUS_TRUNCATED))
 		w->rec.status = before;
 }
 
-/* What a call from JIT code is known by: the function of the process, the Export of a light BIF. */
+/* Values that identify the called C function: the current MFA of the process, the Export of a light
+ * BIF. */
 INLINE void sample_call(struct walk *w, const struct thread_info *t, uint64_t process)
 {
 	uint64_t mfa;

@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Proof that a site inside of a function stands for its entry (tools/sitecheck): two uprobes on
- * each function, at the entry and at the site.  Per thread, each hit of the site must follow one
- * of the entry, with the same arguments.
- */
+/* Tests that a site inside of a function is equivalent to its entry (tools/sitecheck): two
+ * uprobes on each function, at the entry and at the site.  In each thread every hit of the site
+ * must follow one of the entry, with the same arguments. */
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
 
 #define MAX_FUNCTIONS 128
-#define MAX_CALLERS   16384 /* functions by threads */
+#define MAX_CALLERS   16384 /* pairs of function and thread */
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct site_counts {
-	uint32_t args;	      /* set before: arguments that are compared, the first is bit 0 */
-	uint32_t stack_depth; /* likewise: of the stack at the site */
+	uint32_t args;	      /* set by user space: arguments to compare, bit 0 is the first */
+	uint32_t stack_depth; /* set by user space: depth of the stack at the site */
 	uint64_t entries;     /* hits of the entry */
 	uint64_t sites;	      /* hits of the site that follow one of the entry */
 	uint64_t strays;      /* hits of the site that follow none */
-	uint64_t repeated;    /* hits of the entry with none of the site since the last */
+	uint64_t repeated;    /* hits of the entry without a hit of the site in between */
 	uint64_t mismatches;  /* hits of the site with other arguments than at the entry */
-	uint64_t late;	      /* first hits of a thread without an entry: it was on its way */
-	uint64_t lost;	      /* could not be followed: too many threads */
+	uint64_t late; /* first hits of the site by a thread that was in the function before */
+	uint64_t lost; /* not tracked: too many threads */
 };
 
 struct caller {
 	uint64_t args[6], stack;
-	bool waiting; /* for the site */
+	bool waiting; /* for a hit of the site */
 };
 
 struct {

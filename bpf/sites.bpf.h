@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What units that walk stacks share: call sites that were classified before, and return addresses
- * that return probes have replaced. */
+/* Shared by units that walk stacks: the cache of classified call sites, and return addresses that
+ * return probes have replaced. */
 #ifndef EBEAM_BPF_SITES_H
 #define EBEAM_BPF_SITES_H
 
@@ -16,7 +16,7 @@ INLINE enum site_class site_class_of(uint64_t ip)
 	fresh.generation = state.code_generation;
 	fresh.site_class = (uint32_t)site_classify(ip);
 	if (fresh.site_class == SITE_UNREADABLE)
-		return SITE_UNREADABLE; /* a page that is not in memory now may be later */
+		return SITE_UNREADABLE; /* not cached: the page may be in memory later */
 	bpf_map_update_elem(&sites, &ip, &fresh, BPF_ANY);
 	return fresh.site_class;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Terms, copied with what they point to, breadth first and within limits: so that nothing is read
- * later from a heap that has moved.  The copy is a row of segments (abi/record.h).  What cannot be
- * read is left out; nothing that is copied is trusted, and no loop depends on it.
+ * Copies terms with what they point to, breadth first and within limits, so that nothing has to be
+ * read later from a heap that may have moved.  The copy is a sequence of segments (abi/record.h).
+ * What cannot be read is left out; copied data is not trusted, and no loop depends on it.
  *
  * Headers and structs: erl_term.h, erl_map.h, erl_binary.h (up to OTP 26), erl_bits.h (27 on).
  */
@@ -15,21 +15,21 @@
 #define EBEAM_COPY_HEAD (sizeof(struct rec_raw_call) / 8)
 struct term_copy {
 	uint32_t used;	/* words */
-	uint32_t scan;	/* the segment whose words are read next */
+	uint32_t scan;	/* the segment whose words are followed next */
 	uint32_t size;	/* limit of `used` */
-	uint32_t depth; /* limit: what an argument points to is 1 deep */
-	uint32_t cut;	/* something was left out */
+	uint32_t depth; /* limit; what an argument points to has depth 1 */
+	uint32_t cut;	/* something was truncated */
 	uint32_t pad;
-	uint64_t head[EBEAM_COPY_HEAD]; /* of the record that ends with the words */
-	/* The room behind the last segment keeps the verifier's arithmetic simple. */
+	uint64_t head[EBEAM_COPY_HEAD]; /* head of the record, which the words follow */
+	/* The room after the last segment simplifies bounds checks for the verifier. */
 	uint64_t words[TERM_COPY_WORDS + TERM_SEGMENT_HEAD + TERM_SEGMENT_WORDS];
 };
 
-/* What the current thread copies into, by the unit that includes this; NULL only for the
+/* Copy buffer of the current thread, by the unit that includes this file; NULL only for the
  * verifier. */
 INLINE struct term_copy *copy_here(void);
 
-/* So many words from there, as one segment; 0 = there was no room, or they cannot be read. */
+/* Copies nr words from addr as one segment; 0 = no room, or they cannot be read. */
 GLOBAL_FN int copy_segment(uint64_t addr, uint32_t nr, uint64_t meta)
 {
 	struct term_copy *c = copy_here();
@@ -48,7 +48,7 @@ GLOBAL_FN int copy_segment(uint64_t addr, uint32_t nr, uint64_t meta)
 	if (size > TERM_SEGMENT_WORDS * 8 ||
 	    !try_read(addr, &c->words[at + TERM_SEGMENT_HEAD], size))
 		return 0;
-	/* Once more: some kernels have forgotten, if it had to be kept over a call. */
+	/* Checked again: some kernels no longer know the bound if it was spilled over a call. */
 	FORGET(at);
 	if (at > TERM_COPY_WORDS)
 		return 0;
@@ -58,7 +58,7 @@ GLOBAL_FN int copy_segment(uint64_t addr, uint32_t nr, uint64_t meta)
 	return 1;
 }
 
-/* The same for an object of any size: cut behind COPY_PIECES segments. */
+/* The same for an object of any size, truncated after COPY_PIECES segments. */
 #define COPY_PIECES 4
 GLOBAL_FN int copy_object(uint64_t addr, uint64_t words, uint64_t meta)
 {
@@ -81,7 +81,7 @@ GLOBAL_FN int copy_object(uint64_t addr, uint64_t words, uint64_t meta)
 	return 1;
 }
 
-/* Cells that stand in one piece are one segment, whichever way the list goes. */
+/* Adjacent cells become one segment, in whichever direction the list goes. */
 #define COPY_CELL_WORDS 16
 INLINE void copy_list(uint64_t list, uint64_t depth)
 {
@@ -100,11 +100,11 @@ INLINE void copy_list(uint64_t list, uint64_t depth)
 	copy_segment(addr, 2, TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, 0));
 }
 
-/* Words of a map's node: what stands before its children, and those. */
+/* Words of a map node: header fields and children. */
 INLINE uint64_t map_words(uint64_t addr, uint64_t header)
 {
 	uint64_t size = 0, bits = HEADER_MAP_BITMAP(header);
-	/* header, number of pairs, keys, values; a root has the number too, an inner node not */
+	/* header, number of pairs, keys, values; inner nodes have no number */
 	uint64_t before = HEADER_MAP_TYPE(header) == MAP_NODE ? 1 : 2;
 
 	if (HEADER_MAP_TYPE(header) == MAP_FLAT)
@@ -117,7 +117,7 @@ INLINE uint64_t map_words(uint64_t addr, uint64_t header)
 	return before + ((bits + (bits >> 8)) & 0x1f);
 }
 
-/* Bytes outside the struct that refers to them. */
+/* Copies bytes that are not in the struct that refers to them. */
 INLINE void copy_bytes(uint64_t addr, uint64_t bytes)
 {
 	uint64_t from = addr & ~7ull;
@@ -142,7 +142,7 @@ GLOBAL_FN int copy_bits_26(uint64_t addr, uint64_t header)
 		return 0;
 	if (HEADER_SUBTAG(header) == SUBTAG_SUB_BIN) {
 		copy_segment(addr, 5, COPY_RAW);
-		size = w[1] + 2; /* bits that begin and end inside a byte */
+		size = w[1] + 2; /* bits may begin and end within a byte */
 		offset = w[2];
 		addr = TERM_ADDR(w[4]);
 		if (!try_read(addr, w, sizeof(w)))
@@ -188,7 +188,7 @@ GLOBAL_FN int copy_bits_27(uint64_t addr, uint64_t header)
 	return 1;
 }
 
-/* What one term points to; 0 = nothing. */
+/* Copies what one term points to; 0 = nothing. */
 GLOBAL_FN int copy_pointed(uint64_t term, uint64_t depth)
 {
 	uint64_t addr = TERM_ADDR(term), header, words;
@@ -223,14 +223,14 @@ GLOBAL_FN int copy_pointed(uint64_t term, uint64_t depth)
 	if (config.otp < 27 &&
 	    (subtag == SUBTAG_PROC_BIN || subtag == SUBTAG_HEAP_BIN || subtag == SUBTAG_SUB_BIN))
 		return copy_bits_26(addr, header);
-	/* Of a fun what names it, as its environment is not printed: ErlFunThing (erl_fun.h), whose
-	 * header from OTP 27 on does not say how many words it has. */
+	/* Of a fun only its identity, as the environment is not printed: ErlFunThing (erl_fun.h),
+	 * whose header does not have the number of words from OTP 27 on. */
 	if (subtag == SUBTAG_FUN)
 		words = config.otp >= 27 ? 2 : config.otp == 24 ? 6 : 5;
 	return copy_object(addr, words, COPY_RAW);
 }
 
-/* What the cells of one segment point to, and where they lead. */
+/* Copies what the cells of one segment point to, and the cells after them. */
 INLINE void copy_segment_cells(struct term_copy *c, uint32_t at, uint32_t nr, uint32_t first,
 			       uint64_t depth)
 {
@@ -253,7 +253,7 @@ INLINE void copy_segment_cells(struct term_copy *c, uint32_t at, uint32_t nr, ui
 	}
 }
 
-/* What the words of the segment that is next point to; 0 = there is none. */
+/* Copies what the words of the next segment point to; 0 = there is none. */
 GLOBAL_FN int copy_scan(void)
 {
 	struct term_copy *c = copy_here();
@@ -285,7 +285,7 @@ GLOBAL_FN int copy_scan(void)
 	return 1;
 }
 
-/* A term that stands in a register: as the only word at an address where no memory is. */
+/* A term in a register is copied as the only word at this address, where no memory is. */
 #define COPY_REGISTER 8
 INLINE void copy_register(struct term_copy *c, uint64_t term)
 {
@@ -295,7 +295,7 @@ INLINE void copy_register(struct term_copy *c, uint64_t term)
 	c->used = TERM_SEGMENT_HEAD + 1;
 }
 
-/* All that the terms point to. */
+/* Copies all that the copied terms point to. */
 #define COPY_SEGMENTS (TERM_COPY_WORDS / (TERM_SEGMENT_HEAD + 1))
 INLINE void copy_rest(void)
 {
@@ -305,7 +305,7 @@ INLINE void copy_rest(void)
 	}
 }
 
-/* So many terms from an address on, with all that they point to. */
+/* Copies `nr` terms from addr on, with all that they point to. */
 INLINE void copy_terms(uint64_t addr, uint32_t nr)
 {
 	copy_object(addr, nr, TERM_SEGMENT_META(0, TERM_SEGMENT_TERMS, 0, 0));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The walk over an Erlang stack, and where it starts.
+ * The walk over an Erlang stack.
  *
- * A word on an Erlang stack is a return address exactly if its low two bits are 00 (every term
- * has another tag, erl_term.h _CPMASK) and it lies in JIT code.  So a walk is a scan from the
- * stack pointer E up to Process.hend.  In builds with frame pointers (+JPperf) saved frame
- * pointers stand between; they point into the heap block, never into JIT code.
+ * A word on an Erlang stack is a return address exactly if its low two bits are 00 (every term has
+ * another tag, erl_term.h _CPMASK) and it is in JIT code.  So a walk is a scan from the stack
+ * pointer E up to Process.hend.  In builds with frame pointers (+JPperf) there are saved frame
+ * pointers in between; they point into the heap block, never into JIT code.
  *
- * Everything is kept in memory, in a per-CPU scratch, not in registers: so the verifier sees equal
- * states at the head of each iteration.  And what is done per chunk of words is a function of its
- * own, which finds the scratch by itself: so the verifier examines it once, however many chunks
- * there are, and no kernel needs bpf_loop().
+ * State is kept in memory, in a per-CPU scratch, not in registers: so the verifier sees equal
+ * states at the head of each iteration.  The work for a chunk of words is a function of its own,
+ * which finds the scratch by itself: so the verifier examines it once, however many chunks there
+ * are, and bpf_loop() is not needed.
  */
 #ifndef EBEAM_BPF_WALK_H
 #define EBEAM_BPF_WALK_H
@@ -23,18 +23,18 @@
 /* A raw sample with room for all its addresses, and the state of the walk. */
 struct walk {
 	struct rec_raw_sample rec;
-	uint64_t addrs[WALK_MAX_ADDRS]; /* directly behind rec: rec.addrs */
+	uint64_t addrs[WALK_MAX_ADDRS]; /* follows rec: rec.addrs */
 	uint64_t at;			/* next word to examine */
 	uint64_t end;			/* Process.hend */
-	uint64_t skipped_at;		/* where the first frame over the limit stood */
-	uint64_t floor, top;		/* what the root side has yet to examine */
-	uint64_t until;			/* stop behind this word; 0 = walk to the end */
-	uint64_t call_at; /* where the return address of a call from JIT code stands */
-	uint64_t pushed;  /* c_stack: top of what shared fragments have pushed */
-	uint64_t raised;  /* c_stack: return address that raise_exception has popped, or 0 */
+	uint64_t skipped_at;		/* address of the first frame over the limit */
+	uint64_t floor, top;		/* range that the root side has yet to examine */
+	uint64_t until;			/* stop after this word; 0 = walk to the end */
+	uint64_t call_at;		/* address of the return address of a call from JIT code */
+	uint64_t pushed;		/* c_stack: top of what shared fragments have pushed */
+	uint64_t raised; /* c_stack: return address that raise_exception has popped, or 0 */
 	uint32_t nr_addrs;
-	uint32_t failed; /* a read without which E or a frame is not known */
-	uint32_t found;	 /* `until` was there */
+	uint32_t failed; /* a read failed, so E or a frame is not known */
+	uint32_t found;	 /* `until` was reached */
 	uint64_t words[EBEAM_CHUNK_WORDS];
 };
 
@@ -42,10 +42,10 @@ _Static_assert(sizeof(struct rec_raw_sample) % 8 == 0, "addrs[] must follow the 
 _Static_assert(sizeof(struct rec_raw_sample) + 8 * WALK_MAX_ADDRS <= EBEAM_MAX_RECORD_SIZE,
 	       "a sample must fit a record");
 
-/* From the scratch of this CPU, by the unit that includes this; NULL only for the verifier. */
+/* Scratch of this CPU, by the unit that includes this file; NULL only for the verifier. */
 INLINE struct walk *walk_scratch(void);
 
-/* The hull is enough here: user space drops what is outside the mappings themselves. */
+/* Tests only the hull: user space drops addresses outside of the mappings themselves. */
 INLINE bool is_return_address(uint64_t w)
 {
 	return TERM_IS_HEADER(w) && w >= state.jit_hull.start && w < state.jit_hull.end;
@@ -62,7 +62,7 @@ INLINE bool push_addr(struct walk *w, uint64_t addr)
 	return true;
 }
 
-/* How many words to read at once of the bytes that are left. */
+/* Words to read at once, of the bytes that are left. */
 INLINE uint32_t chunk_words(uint64_t left_size)
 {
 	uint64_t nr = left_size / 8;
@@ -83,8 +83,8 @@ INLINE void push_leaf(struct walk *w, uint64_t addr, uint64_t where)
 		w->rec.skipped_frames++;
 }
 
-/* Bytes that the leaf side may read at once.  Where the end of the stack is not known, what lies
- * behind it may not be mapped: no read goes on into another page. */
+/* Bytes that the leaf side may read at once.  If the end of the stack is not known, the memory
+ * after it may not be mapped: then a read must not cross a page boundary. */
 INLINE uint64_t leaf_size(const struct walk *w)
 {
 	uint64_t size = w->end - w->at, in_page = EBEAM_PAGE_SIZE - w->at % EBEAM_PAGE_SIZE;
@@ -92,7 +92,7 @@ INLINE uint64_t leaf_size(const struct walk *w)
 	return w->until && size > in_page ? in_page : size;
 }
 
-/* Reads the next chunk of the leaf side; 1 = stop. */
+/* Walks the next chunk of the leaf side; 1 = stop. */
 GLOBAL_FN int walk_leaf_chunk(void)
 {
 	struct walk *w = walk_scratch();
@@ -127,7 +127,8 @@ GLOBAL_FN int walk_leaf_chunk(void)
 	return 0;
 }
 
-/* The root side, from hend (w->top) downwards to w->floor, root first; 1 = stop. */
+/* Walks the next chunk of the root side, from w->top (first hend) down to w->floor, root first; 1 =
+ * stop. */
 GLOBAL_FN int walk_root_chunk(void)
 {
 	struct walk *w = walk_scratch();
@@ -145,7 +146,7 @@ GLOBAL_FN int walk_root_chunk(void)
 		return 1;
 	}
 	for (uint32_t i = 0; i < EBEAM_CHUNK_WORDS; i++) {
-		uint32_t k = nr - 1 - i; /* wraps below 0: caught by the bound */
+		uint32_t k = nr - 1 - i; /* wraps below 0: the bound check catches that */
 
 		if (k >= EBEAM_CHUNK_WORDS)
 			break;
@@ -162,7 +163,7 @@ GLOBAL_FN int walk_root_chunk(void)
 
 INLINE void walk_root(struct walk *w)
 {
-	/* Where the leaf side saw the whole stack, the root side takes from what it skipped. */
+	/* If the leaf side saw the whole stack, the root side only has frames that it skipped. */
 	bool whole = w->at >= w->end;
 
 	w->floor = whole ? w->skipped_at : w->at;
@@ -172,7 +173,7 @@ INLINE void walk_root(struct walk *w)
 			break;
 	}
 	w->rec.flags |= RAW_SAMPLE_ROOT_PART;
-	/* w->end stands where the root side stopped: neither side examined what lies between. */
+	/* Between w->at and w->end, where the root side stopped, nothing was examined. */
 	if (!whole)
 		w->rec.skipped_words = (uint32_t)((w->end - w->at) / 8);
 	else if (w->rec.skipped_frames > w->rec.nr_root)
@@ -214,11 +215,11 @@ INLINE void walk_stack(struct walk *w, uint64_t e, uint64_t hend)
 /* ---- how a call site treats the stack pointer ------------------------------------------------ */
 
 enum site_class {
-	SITE_UNKNOWN = 0, /* neither instruction found: calls that do not return */
+	SITE_UNKNOWN = 0, /* neither instruction found: for calls that do not return */
 	SITE_STOP = 1,	  /* mov rsp, [r13 + stop]: the site stored E in Process.stop */
-	SITE_SAVED = 2,	  /* mov rsp, rbp (OTP 24: r12): E stays there, C code preserves it */
-			  /* without native stack: mov rbp (OTP 24: r12), [r13 + stop]; if that does
-			   * not come first, mov rsp, [rbx + ...], which is behind it */
+	SITE_SAVED = 2,	  /* mov rsp, rbp (OTP 24: r12): E is in that callee-saved register */
+			  /* without native stack: mov rbp (OTP 24: r12), [r13 + stop]; if there is
+			   * none before it, mov rsp, [rbx + ...] */
 	SITE_UNREADABLE = 3,
 };
 
@@ -228,11 +229,9 @@ struct site_scan {
 
 INLINE struct site_scan *site_scratch(void);
 
-/*
- * mov rsp, [r13 + stop], and mov rsp, rbp (OTP 24: mov rsp, r12).  OTP 24's call_light_bif_shared
- * stores E, too, and fetches it by way of rsi (jit/x86/instr_bif.cpp): nothing else there does
- * that.  Bytes that are the same for all of the code are made once.
- */
+/* Bytes of mov rsp, [r13 + stop], and of mov rsp, rbp (OTP 24: mov rsp, r12).  OTP 24's
+ * call_light_bif_shared stores E, too, and restores it by way of rsi (jit/x86/instr_bif.cpp):
+ * nothing else there does that.  Computed once, as they are the same for all code. */
 struct site_bytes {
 	uint8_t stop_rex, stop_mask, stop_regs, stop;
 	uint8_t saved_rex, saved_opcode, saved_regs;
@@ -256,7 +255,7 @@ INLINE struct site_bytes site_bytes(void)
 	return b;
 }
 
-/* Class of the site whose code continues at `ip`, by reading that code: what
+/* Class of the call site whose code continues at `ip`, by the instructions that
  * emit_leave_runtime() puts there (jit/x86/beam_asm.hpp, OTP 24 to 29). */
 GLOBAL_FN int site_classify(uint64_t ip)
 {
@@ -283,23 +282,23 @@ GLOBAL_FN int site_classify(uint64_t ip)
  * rbp is callee-saved, so at a SITE_SAVED call E is still in rbp or was pushed by a C frame (in OTP
  * 24 r12 and rbp change places).
  * Candidates are the values in (htop, hend] that are aligned like a stack pointer; Process.htop may
- * be older than the heap top, which only makes more of them.  Beside E there may be the heap top
- * (r15, pushed too; below E), pointers to Y registers (arguments; above E in the same frame) and
- * what earlier calls left on the C stack.
+ * be older than the heap top, which only adds candidates.  Others than E may be the heap top (r15,
+ * pushed too; below E), pointers to Y registers (arguments; above E in the same frame) and data
+ * that earlier calls left on the C stack.
  */
 #define SAVED_CANDIDATES 16
 
 struct saved_scan {
 	uint64_t process; /* value of r13: marks where registers were pushed */
 	uint64_t htop, hend;
-	uint64_t at, end; /* the part of the C stack that is still to be read */
+	uint64_t at, end; /* part of the C stack that is still to be read */
 	uint32_t nr;
 	uint32_t overflow;   /* more values than fit, or not all were read */
 	uint32_t conflict;   /* two candidates hold the fragment's return address */
-	uint64_t low, high;  /* what the choice is between */
+	uint64_t low, high;  /* lowest and highest candidate */
 	uint64_t found;	     /* a candidate that holds the fragment's return address */
-	uint32_t process_at; /* index in words[] where the process stands; 0 = nowhere */
-	uint64_t certain;    /* E, from where all registers were pushed; 0 = no such place */
+	uint32_t process_at; /* index of the process in words[]; 0 = none */
+	uint64_t certain;    /* E, if all registers pushed with it were found; else 0 */
 	uint64_t last;
 	uint64_t value[SAVED_CANDIDATES]; /* in the order found; may repeat */
 	uint64_t words[EBEAM_CHUNK_WORDS];
@@ -313,7 +312,7 @@ INLINE void saved_candidate(struct saved_scan *s, uint64_t v)
 
 	if ((v & 7) || v <= s->htop || v > s->hend)
 		return;
-	/* Not searched for equals: that would be a loop in a loop for the verifier. */
+	/* Duplicates are not searched for: that would be a nested loop for the verifier. */
 	if (v == s->last)
 		return;
 	s->last = v;
@@ -325,11 +324,9 @@ INLINE void saved_candidate(struct saved_scan *s, uint64_t v)
 	s->nr = nr + 1;
 }
 
-/*
- * push r15, r14, r13, r12, rbp: heap top, reductions, process, active code index (0 to 3), E (OTP
- * 24: E, active code index).  With the process at words[i] the others must stand around it, each
- * of its kind.  Examined once per chunk, for the process that stands highest in it.
- */
+/* push r15, r14, r13, r12, rbp: heap top, reductions, process, active code index (0 to 3), E
+ * (OTP 24: E, active code index).  If the process is at words[i], the others must be around it,
+ * with plausible values.  Tested once for each chunk, at the highest occurrence of the process. */
 INLINE void saved_signature(struct saved_scan *s, uint32_t nr)
 {
 	uint32_t i = s->process_at;
@@ -345,7 +342,7 @@ INLINE void saved_signature(struct saved_scan *s, uint32_t nr)
 		s->certain = e;
 }
 
-/* From the top down: E was pushed by a frame near the call.  1 = stop. */
+/* Searches from the top down, as E was pushed by a frame near the call.  1 = stop. */
 GLOBAL_FN int saved_chunk(void)
 {
 	struct saved_scan *s = saved_scratch();
@@ -359,7 +356,7 @@ GLOBAL_FN int saved_chunk(void)
 	s->end -= 8ull * nr;
 	s->process_at = 0;
 	if (!read_user(s->end, s->words, nr * 8)) {
-		s->overflow = 1; /* what stands there may be E */
+		s->overflow = 1; /* the next value may be E */
 		return 1;
 	}
 	for (uint32_t i = 0; i < EBEAM_CHUNK_WORDS; i++) {
@@ -379,17 +376,18 @@ INLINE void saved_find(struct saved_scan *s, uint64_t rsp, uint64_t call_at)
 	s->at = rsp;
 	s->end = call_at;
 	for (int i = 0; i < EBEAM_C_CHUNKS; i++) {
-		/* Deeper there may be what an earlier call pushed. */
+		/* Below there may be registers that an earlier call has pushed. */
 		if (saved_chunk() || s->certain)
 			break;
 	}
-	/* E may stand in what was not reached. */
+	/* E may be in the part that was not searched. */
 	if (s->end > s->at)
 		s->overflow = 1;
 }
 
-/* Does this word return behind a call of the fragment that call_ra lies in?  The code before it
- * must be `call rel32` to a place in the fragments, at most this far before call_ra. */
+/* Whether this word is a return address after a call of the fragment that call_ra is in: the code
+ * before it must be `call rel32` to an address in the fragments, at most this far before
+ * call_ra. */
 #define FRAGMENT_MAX_SIZE 2048
 
 INLINE bool returns_behind_fragment(uint64_t word, uint64_t call_ra)
@@ -413,7 +411,7 @@ INLINE void saved_extend(struct saved_scan *s, uint64_t v)
 		s->high = v;
 }
 
-/* E of a call that a fragment made: the candidate that holds the fragment's return address. */
+/* E of a call from a fragment: the candidate that points to the fragment's return address. */
 INLINE uint64_t saved_pick_fragment(struct saved_scan *s, uint64_t call_ra, bool *sure)
 {
 	s->low = s->high = s->found = s->conflict = 0;
@@ -431,7 +429,7 @@ INLINE uint64_t saved_pick_fragment(struct saved_scan *s, uint64_t call_ra, bool
 		s->found = v;
 	}
 	IN_MEMORY();
-	/* E is among the candidates: the only one is E, whatever it points to. */
+	/* E is among the candidates: if there is only one, it is E, whatever it points to. */
 	*sure = !s->overflow && s->high && (s->low == s->high || (s->found && !s->conflict));
 	return s->low == s->high ? s->high : s->found;
 }
@@ -452,7 +450,7 @@ INLINE bool saved_same_frames(struct saved_scan *s, uint64_t low, uint64_t high)
 	return true;
 }
 
-/* E of a call that the code of a function made itself: return addresses stand above E only. */
+/* E of a call from the code of a function: return addresses are above E only. */
 INLINE uint64_t saved_pick_inline(struct saved_scan *s, bool *sure)
 {
 	s->low = s->high = 0;
