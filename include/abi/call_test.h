@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Conditions on the arguments of a call that BPF tests before it copies them.  They are necessary:
- * a call that fails them does not match; one that fulfils them may still not.  Made from a pattern
- * by beam/match/call_test.c.
+ * Conditions on the arguments of a call, tested by BPF before it copies them.  They are necessary,
+ * not sufficient: a call that fails them does not match the pattern.  Made from a pattern by
+ * beam/match/call_test.c.
  *
- * Those of group 0 all hold; of the other groups, if there are any, one holds as a whole (guards
- * that `;` divides).  Tests of a group stand together, groups in ascending order.  Before a test on
- * an element stands one that says that the argument is a tuple; where that does not hold, what is
- * read as the element may be anything, or nothing (which fails).
+ * All tests of group 0 must hold, and all tests of one other group, if there are any (guards that
+ * `;` divides).  Tests of a group are adjacent, groups in ascending order.  A test on an element
+ * comes after one that the argument is a tuple; if that fails, the element that is read may be
+ * anything, or nothing (which fails).
  *
  * Tags: erl_term.h, OTP 25 to 29.
  */
@@ -23,12 +23,12 @@
 #define CALL_TESTS_MAX 24
 
 enum call_test_op {
-	CALL_TEST_EQUAL = 1, /* the word is `value` */
-	CALL_TEST_UNEQUAL,   /* it is not */
-	CALL_TEST_TYPE,	     /* `value` has the bit of its enum call_test_type */
-	/* It is boxed, and its header, masked with the high 32 bits of `value`, is the low 32. */
+	CALL_TEST_EQUAL = 1, /* the word equals `value` */
+	CALL_TEST_UNEQUAL,   /* the word differs from `value` */
+	CALL_TEST_TYPE,	     /* the bit of the word's enum call_test_type is set in `value` */
+	/* Boxed, and header & (high 32 bits of `value`) equals the low 32 bits. */
 	CALL_TEST_HEADER,
-	/* If it is a small integer, this holds between it and `value`, which is one too; signed. */
+	/* Not a small integer, or one for which this holds with `value`, also one; signed. */
 	CALL_TEST_SMALL_EQ,
 	CALL_TEST_SMALL_NE,
 	CALL_TEST_SMALL_LT,
@@ -50,14 +50,14 @@ enum call_test_type {
 
 struct call_test {
 	uint8_t arg;	/* 0 = the first */
-	uint8_t op;	/* enum call_test_op */
+	uint8_t op;	/* -1: the argument itself; 0 .. 127: index of a tuple's element */
 	int8_t element; /* -1: the argument itself; 0 .. 127: that element of the tuple, from 0 */
 	uint8_t group;
 	uint32_t unused;
 	uint64_t value;
 };
 
-/* ---- whether one holds, for BPF and for those who check it --------------------------------- */
+/* ---- evaluation, for BPF and for tests ----------------------------------------------------- */
 
 static inline __attribute__((always_inline)) uint32_t call_test_type_of(uint64_t word)
 {
@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) int call_test_small(uint32_t op, in
 	}
 }
 
-/* Any but CALL_TEST_HEADER, of the word that it is about. */
+/* Any test but CALL_TEST_HEADER, of a word. */
 static inline __attribute__((always_inline)) int call_test_word(uint32_t op, uint64_t value,
 								uint64_t word)
 {

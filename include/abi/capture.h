@@ -6,10 +6,10 @@
  *   block*      struct capture_block, then compressed_size bytes: a zlib stream of whole records
  *
  * A block ends at a record boundary and is written when it is full or a second old, so a crash
- * loses at most the last second.  Records are those of record.h, definitions before use, ids
- * global to the file; raw records never appear.  The last record is REC_END; without it the
- * recording was cut short.  A reader accepts every minor version of its major version and skips
- * record types that it does not know.
+ * loses at most the last second.  Records are those of record.h, definitions before use, ids global
+ * to the file; there are no raw records.  The last record is REC_END; without it the recording was
+ * cut short.  A reader accepts every minor version of its major version and skips record types that
+ * it does not know.
  */
 #ifndef EBEAM_ABI_CAPTURE_H
 #define EBEAM_ABI_CAPTURE_H

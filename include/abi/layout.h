@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Where the fields of the VM's structs stand, in bytes.  Filled in user space from DWARF or from
- * a generated table (src/beam/otp/), checked against live memory, and handed to BPF as rodata.
+ * Offsets of fields in the VM's structs, in bytes.  Filled in by user space from DWARF or a
+ * generated table (src/beam/otp/), checked against live memory, and passed to BPF as rodata.
  *
  * To add a field: one line here; then its row in src/beam/otp/tables.h, see README.md there.
  *   F(member, "struct or typedef in the VM", "field path")   offset of a field

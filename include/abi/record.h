@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Records: the one format in which everything flows, from the BPF ring buffers to the capture
- * file.  Little endian, 8-byte aligned, self-delimiting; unknown types are skipped by size.
+ * Records: the one format of all data, from the BPF ring buffers to the capture file.  Little
+ * endian, 8-byte aligned, self-delimiting; unknown types are skipped by size.
  *
- * Types below 32 are raw: addresses and terms as they stood in the node at one instant.  The
- * enricher turns them into the others: definitions (each precedes its first use) and events
- * that refer to them.  Only those reach the model and the capture.
+ * Types below 32 are raw: addresses and terms as they were in the node at one instant.  The
+ * enricher converts them to the others: definitions (each precedes its first use) and events that
+ * refer to them.  Only those reach the model and the capture.
  *
  * Vocabulary: os_pid and os_tid are the kernel's, epid is an Erlang process identifier as a raw
- * term, mfa = module, function, arity; *_ns = CLOCK_MONOTONIC nanoseconds; *_len = elements,
- * *_size = bytes; ids are dense, start at 1, and 0 means "none".
+ * term, mfa = module, function, arity; *_ns = CLOCK_MONOTONIC nanoseconds; *_len = elements, *_size
+ * = bytes; ids are dense, start at 1, and 0 means "none".
  */
 #ifndef EBEAM_ABI_RECORD_H
 #define EBEAM_ABI_RECORD_H
@@ -27,7 +27,7 @@ enum rec_type {
 	REC_RAW_CODE = 3,
 	REC_RAW_CSTACK = 4,
 	REC_RAW_EVENT = 5,
-	REC_RAW_COVERAGE = 6, /* not from BPF: from whoever switches probes */
+	REC_RAW_COVERAGE = 6, /* not from BPF: from the overhead controller */
 	REC_RAW_CALL = 7,
 	REC_RAW_GAP = 8,
 	/* definitions */
@@ -48,7 +48,7 @@ enum rec_type {
 	REC_SCHEDULER = 70,
 };
 
-/* Of a raw record: it came behind newer ones, and has the time of the last of those. */
+/* Of a raw record: it came after newer ones, and was given the time of the last of those. */
 #define REC_LATE 1
 
 struct rec_header {
@@ -68,9 +68,9 @@ enum thread_type {
 	THREAD_OTHER = 4,     /* aux, poll, async, driver and NIF threads */
 };
 
-/* Where the user-mode instruction pointer stood. */
+/* What code the user-mode instruction pointer was in. */
 enum code_place {
-	PLACE_OTHER = 0,       /* C code, no process current */
+	PLACE_OTHER = 0,       /* C code, no current process */
 	PLACE_JIT = 1,	       /* in JIT code, Erlang stack pointer in rsp */
 	PLACE_JIT_RUNTIME = 2, /* in JIT code, already or still on the C stack */
 	PLACE_C_FROM_JIT = 3,  /* in C code that JIT code called */
@@ -86,21 +86,21 @@ enum stack_source {
 	STACK_RSP = 1,	 /* the register */
 	STACK_STOP = 2,	 /* Process.stop, stored by the call site */
 	STACK_SAVED = 3, /* the register that the call site saved, found on the C stack */
-	STACK_LAST = 4,	 /* Process.stop, whoever stored it last: BIFs, NIFs and the collector do */
+	STACK_LAST = 4,	 /* Process.stop of an earlier store, by a BIF, a NIF or the collector */
 };
 
-#define RAW_SAMPLE_KERNEL    0x1u /* the sample hit in kernel mode */
+#define RAW_SAMPLE_KERNEL    0x1u /* the sample interrupted the kernel */
 #define RAW_SAMPLE_REGS	     0x2u /* user registers were available */
 #define RAW_SAMPLE_ROOT_PART 0x4u /* nr_root frames follow nr_leaf, skipped_words between them */
-#define RAW_SAMPLE_EVENT     0x8u /* no sample: the stack of the event that comes next */
-/* A system task or signal is handled while an area of literals is collected. */
+#define RAW_SAMPLE_EVENT     0x8u /* not a sample: the stack of the event that comes next */
+/* A system task or signal is handled while a literal area is collected. */
 #define RAW_SAMPLE_LITERALS 0x10u
 
 /*
- * One sample.  addrs[] = kernel frames (leaf first), then Erlang return addresses (leaf first,
- * as they stand on the stack), then the root part (ROOT first).  Addresses of Erlang frames are
- * return addresses: look up addr - 1.  Words are taken for return addresses by their tag and by
- * the hull of the JIT's mappings; user space drops those outside the mappings themselves.
+ * One sample.  addrs[] = kernel frames (leaf first), then Erlang return addresses (leaf first, as
+ * on the stack), then the root part (ROOT first).  Addresses of Erlang frames are return addresses:
+ * look up addr - 1.  A word counts as a return address by its tag and by the hull of the JIT's
+ * mappings; user space drops those outside the mappings themselves.
  */
 struct rec_raw_sample {
 	struct rec_header h;
@@ -114,7 +114,7 @@ struct rec_raw_sample {
 	uint64_t light_bif; /* TMP_MEM2: Export of a light BIF while call_ra is in its fragment */
 	uint64_t port_id;   /* raw term of the port whose task runs, or 0 */
 	/* Word on top of the Erlang stack at a call from a fragment, whatever it is; on a dirty
-	 * scheduler Process.i, where the process continues. */
+	 * scheduler Process.i, where the process will continue. */
 	uint64_t saved_ra;
 	uint32_t process_state; /* Process.state bits */
 	uint32_t process_flags; /* Process.flags bits */
@@ -136,7 +136,7 @@ struct rec_raw_sample {
 	uint64_t addrs[];
 };
 
-/* First sight of an Erlang process, or a change of its name or label. */
+/* A new Erlang process, or a change of its name or label. */
 #define RAW_LABEL_WORDS 8
 struct rec_raw_process {
 	struct rec_header h;
@@ -151,10 +151,10 @@ struct rec_raw_process {
 };
 
 /*
- * The C stack of a sample in C code, for user space to unwind; it comes right before its sample,
- * with the same time and thread.  stack[] = the words from sp on; of a stack that is larger, or has
- * pages that nobody has touched, which cannot be read, those of both ends: a frame of 20 KiB (PCRE2
- * has such) leads from one to the other.
+ * The C stack of a sample in C code, to be unwound by user space; it comes right before its sample,
+ * with the same time and thread.  stack[] = the words from sp on.  If the stack is larger, or has
+ * pages that were never written, which cannot be read: words of both ends, as one frame of 20 KiB
+ * (PCRE2 has such) may be between them.
  */
 #define RAW_CSTACK_WORDS 1024
 #define RAW_CSTACK_LEAF	 512
@@ -162,32 +162,30 @@ struct rec_raw_cstack {
 	struct rec_header h;
 	uint32_t os_tid;
 	uint16_t nr_stack; /* words, <= RAW_CSTACK_WORDS */
-	uint16_t nr_leaf;  /* of them from sp on, without a gap */
+	uint16_t nr_leaf;  /* of these, contiguous words from sp on */
 	uint64_t root;	   /* address of stack[RAW_CSTACK_LEAF], if nr_leaf is not nr_stack */
 	uint64_t ip, sp, bp, bx, r12;
-	/* Where the stack of a call from JIT code ends: frame address of the function that was
-	 * called, and what JIT code has it return to.  0: it ends where the thread began. */
+	/* End of the stack of a call from JIT code: frame address of the called function, and its
+	 * return address in JIT code.  0: the stack ends where the thread began. */
 	uint64_t end, call_ra;
-	uint64_t stack[RAW_CSTACK_WORDS]; /* the record ends behind nr_stack of them */
+	uint64_t stack[RAW_CSTACK_WORDS]; /* the record ends after nr_stack words */
 };
 
-/*
- * Likewise, of a sample whose Erlang stack pointer could not be distinguished from other words:
- * user space finds it by unwinding the C stack to the call from JIT code.  gap[] = the words of the
- * Erlang stack from `low` on; the sample's leaf part starts at `high`.
- */
+/* Likewise, before a sample whose Erlang stack pointer is one of several candidates: user space
+ * finds it by unwinding the C stack to the call from JIT code.  gap[] = the words of the Erlang
+ * stack from `low` on; the sample's leaf part starts at `high`. */
 #define RAW_GAP_WORDS 256
 struct rec_raw_gap {
 	struct rec_header h;
 	uint32_t os_tid;
 	uint32_t nr_gap; /* words, <= RAW_GAP_WORDS; covers high and a few above */
 	uint64_t low, high;
-	uint64_t gap[RAW_GAP_WORDS]; /* the record ends behind nr_gap of them */
+	uint64_t gap[RAW_GAP_WORDS]; /* the record ends after nr_gap words */
 };
 
 enum code_action { CODE_LOADED = 1, CODE_UNLOADED = 2 };
 
-/* The JIT code descriptor changed; record_size bytes of the module's record follow. */
+/* The JIT code descriptor has changed; record_size bytes of the module's record follow. */
 struct rec_raw_code {
 	struct rec_header h;
 	uint32_t action; /* enum code_action */
@@ -200,7 +198,7 @@ struct rec_raw_code {
 
 /* ---- events of the VM: the catalogue --------------------------------------------------------- */
 
-/* The catalogue is numbered for the raw records of one run; captures refer to names. */
+/* Numbers of kinds in raw records, valid for one run; captures have names instead. */
 enum event_kind {
 #define EVENT(kind, name, group, summary, differs) EVENT_##kind,
 #define EVENT_FIELD(kind, field, name, type)
@@ -210,18 +208,18 @@ enum event_kind {
 	NR_EVENT_KINDS
 };
 
-/* Calls of C functions (BIFs, NIFs) where kinds are bits of a word: no kind of the catalogue, but
- * their probes go on and off like those of events. */
+/* Calls of C functions (BIFs, NIFs) as a bit of a set of kinds: not in the catalogue, but their
+ * probes are enabled and disabled like those of events. */
 #define EVENT_CALLS	 63
-#define EVENT_CALLS_NAME "calls" /* in rec_coverage.kind: of C functions */
-/* The same of sites that calls return to: `work` is the site (0 = all), and later than `missed`
- * and up to the record's time returns to there may have been missed, by the thread os_tid (0 = by
- * any). */
+#define EVENT_CALLS_NAME "calls" /* in rec_coverage.kind: calls of C functions */
+/* In rec_coverage.kind: `work` is a return site (0 = all); later than `missed` and up to the
+ * record's time returns to it may have been missed, by the thread os_tid (0 = by any). */
 #define EVENT_CALL_GAPS_NAME "call_gaps"
 
-/* What a value is: in a raw record | in REC_EVENT. */
+/* Type of a value: in a raw record
+ *  in REC_EVENT. */
 enum event_field_type {
-	FIELD_PID,  /* term | process id; none unless it is a local pid */
+	FIELD_PID,  /* term | process id; 0 unless it is a local pid */
 	FIELD_PORT, /* term | string id: "#Port<0.5>" */
 	FIELD_ATOM, /* term | string id: the atom's text */
 	FIELD_TERM, /* term, what it points to in blocks[] | string id: Erlang text */
@@ -229,10 +227,11 @@ enum event_field_type {
 	FIELD_CODE, /* address in code | function id */
 	FIELD_TEXT, /* EVENT_TEXT_WORDS words of characters | string id */
 	FIELD_WORD, /* enum event_word | string id */
-	/* address of an allocator's name without its end, "eheap_" | string id: "eheap_alloc" */
+	/* address of an allocator's name without suffix, "eheap_"
+	 *  string id: "eheap_alloc" */
 	FIELD_ALLOCATOR,
-	FIELD_STRING, /* string id, of what user space has read itself | the same */
-	FIELD_WORDS,  /* words of memory; from here on all are numbers */
+	FIELD_STRING, /* string id of a text that user space has read | the same */
+	FIELD_WORDS,  /* words of memory; this and all below are numbers */
 	FIELD_BYTES,  /* bytes of memory */
 	FIELD_COUNT,  /* a number */
 	FIELD_NS,     /* nanoseconds */
@@ -276,23 +275,23 @@ enum event_word {
 		NR_EVENT_WORDS
 };
 
-/* Words that a term points to, copied with it: where a list or boxed term points, then where
- * those words point, breadth first. */
+/* Words that a term points to, copied with it: those at the address of a list or boxed term, then
+ * those that these point to, breadth first. */
 #define EVENT_BLOCK_WORDS 8
 #define EVENT_BLOCKS	  32
 struct term_block {
 	uint64_t addr; /* of words[0] */
-	uint64_t term; /* for which they were copied */
+	uint64_t term; /* that points to them */
 	uint64_t words[EVENT_BLOCK_WORDS];
 };
 
-#define EVENT_RAW_WORDS 12   /* of values; fields follow each other, each as many words as it has */
-#define RAW_EVENT_STACK 0x1u /* its stack came as a raw sample of the same time and thread */
-#define RAW_EVENT_TEXT	0x2u /* the words of blocks[] are text, NUL terminated: of its MFA */
-/* That stack is of a moment before: its top is where the process was then, not its FIELD_CODE. */
+#define EVENT_RAW_WORDS 12   /* words of values; fields are adjacent, some have several words */
+#define RAW_EVENT_STACK 0x1u /* a raw sample with its time and thread has its stack */
+#define RAW_EVENT_TEXT	0x2u /* blocks[] has the text of its MFA, NUL terminated */
+/* The stack is of an earlier moment: its leaf is where the process was then, not FIELD_CODE. */
 #define RAW_EVENT_BEFORE 0x4u
-/* As many, each with so many bytes of the text and a NUL: DTRACE_TERM_BUF_SIZE of dtrace-wrapper.h
- * is 256. */
+/* Blocks of text, each with so many bytes and a NUL: DTRACE_TERM_BUF_SIZE of dtrace-wrapper.h is
+ * 256. */
 #define EVENT_TEXT_BLOCKS 4
 #define EVENT_TEXT_BLOCK  63
 
@@ -304,23 +303,21 @@ struct rec_raw_event {
 	uint16_t flags;			  /* RAW_EVENT_* */
 	uint16_t nr_values;		  /* words, <= EVENT_RAW_WORDS */
 	uint16_t nr_blocks;		  /* <= EVENT_BLOCKS */
-	uint64_t epid;			  /* raw term of the process it is about, or 0 */
-	uint64_t values[EVENT_RAW_WORDS]; /* without blocks the record may end behind the last */
+	uint64_t epid;			  /* raw term of the process that it is about, or 0 */
+	uint64_t values[EVENT_RAW_WORDS]; /* without blocks the record may end after the last */
 	struct term_block blocks[];
 };
 
-/*
- * Words of the node's memory that were copied at one instant: segments that follow each other,
- * each TERM_SEGMENT_HEAD words of head, then so many words.  What a word of a segment points to
- * stands in a later one, breadth first, or nowhere if there was no room.
- */
+/* Words of the node's memory, copied at one instant: segments, each of TERM_SEGMENT_HEAD words
+ * of head and its words.  What a word of a segment points to is in a later segment, breadth
+ * first, or missing if there was no room. */
 #define TERM_SEGMENT_HEAD  2
 #define TERM_SEGMENT_WORDS 64	/* at most */
 #define TERM_COPY_WORDS	   2048 /* of all segments, with their heads */
 enum term_segment_kind {
 	TERM_SEGMENT_TERMS = 0, /* each word is a term */
-	TERM_SEGMENT_BOXED = 1, /* the first one is a header, the others are */
-	TERM_SEGMENT_CELLS = 2, /* cells of a list, which enters at the word `first` */
+	TERM_SEGMENT_BOXED = 1, /* the first word is a header, the others are terms */
+	TERM_SEGMENT_CELLS = 2, /* cells of a list, which begins at the word `first` */
 	TERM_SEGMENT_RAW = 3,	/* no terms */
 };
 #define TERM_SEGMENT_META(nr, kind, depth, first)                                                  \
@@ -333,30 +330,30 @@ enum term_segment_kind {
 
 enum call_kind { CALL_KIND_CALL, CALL_KIND_RETURN, NR_CALL_KINDS };
 
-/* A call of a traced function, or how one ended; ends with `used` words of segments. */
-#define RAW_CALL_STACK	 0x1u /* its stack came as a raw sample of the same time and thread */
+/* A call of a traced function, or its end; followed by `used` words of segments. */
+#define RAW_CALL_STACK	 0x1u /* a raw sample with its time and thread has its stack */
 #define RAW_CALL_GOES_ON 0x2u /* as CALL_GOES_ON */
 struct rec_raw_call {
 	struct rec_header h;
 	uint32_t cpu;
 	uint32_t os_tid;
-	uint32_t kind;	 /* enum call_kind */
-	uint32_t point;	 /* which of the traced functions, by the number that user space gave it */
-	uint64_t epid;	 /* raw term of the process */
-	uint64_t terms;	 /* address of the words that are its arguments, or of the result */
-	uint64_t caller; /* return address; 0 = unknown */
-	uint64_t outer;	 /* of a BIF: return address on top of the stack of Erlang code */
-	uint64_t height; /* words of the stack below that return address: tells calls apart */
-	uint32_t nr_terms; /* arguments; 1 of a return */
+	uint32_t kind;	   /* enum call_kind */
+	uint32_t point;	   /* number of the traced function, given by user space */
+	uint64_t epid;	   /* raw term of the process */
+	uint64_t terms;	   /* address of the arguments, or of the result */
+	uint64_t caller;   /* return address; 0 = unknown */
+	uint64_t outer;	   /* of a BIF: return address on top of the stack of Erlang code */
+	uint64_t height;   /* words of the stack below that address: identifies the call */
+	uint32_t nr_terms; /* arguments; 1 for a return */
 	uint32_t used;	   /* words of segments, <= TERM_COPY_WORDS */
-	uint32_t cut;	   /* more was there than the limits let in */
+	uint32_t cut;	   /* truncated by the limits */
 	uint32_t flags;	   /* RAW_CALL_* */
-	uint64_t addr;	   /* of the breakpoint; 0: a C function */
-	uint64_t slice;	   /* reductions before this slice of its process, + 1; 0 = unknown */
+	uint64_t addr;	   /* of the breakpoint; 0: of a C function */
+	uint64_t slice;	   /* reductions before this slice of the process, + 1; 0 = unknown */
 	uint64_t words[];
 };
 
-/* Like rec_coverage, of several kinds. */
+/* Like rec_coverage, for several kinds. */
 struct rec_raw_coverage {
 	struct rec_header h;
 	uint64_t kinds; /* bit set of enum event_kind */
@@ -412,7 +409,7 @@ struct rec_frame {
 	uint32_t line;	   /* 0 = unknown */
 };
 
-/* A stack is its innermost frame plus the stack of its callers: a prefix tree. */
+/* A stack is its leaf frame plus the stack of its callers: a prefix tree. */
 struct rec_stack {
 	struct rec_header h;
 	uint32_t id;
@@ -421,7 +418,7 @@ struct rec_stack {
 	uint32_t pad;
 };
 
-/* What was known of a process when it was sampled; a later change makes a new id. */
+/* What was known of a process when it was sampled; a change makes a new id. */
 struct rec_process {
 	struct rec_header h;
 	uint32_t id;
@@ -459,21 +456,21 @@ enum sample_kind {
 	SAMPLE_POLL = 10,
 	SAMPLE_WAIT = 11,  /* idle: spinning or going to sleep */
 	SAMPLE_OTHER = 12, /* threads that are not schedulers */
-	/* Of processes that no scheduler runs: weights of `record --mode wait`. */
+	/* Of processes off schedulers: weights of `record --mode wait`. */
 	SAMPLE_WAITING = 13,  /* for a message, a timer, a signal */
-	SAMPLE_RUNNABLE = 14, /* for a scheduler; of --mode wall too */
-	/* Of processes, whatever they do: weights of `record --mode wall`. */
-	SAMPLE_RUNNING = 15,	     /* on a scheduler, a dirty one too */
+	SAMPLE_RUNNABLE = 14, /* for a scheduler; also in --mode wall */
+	/* Of all processes: weights of `record --mode wall`. */
+	SAMPLE_RUNNING = 15,	     /* on a scheduler, also a dirty one */
 	SAMPLE_WAITING_RECEIVE = 16, /* in a receive without `after`, or for an answer */
-	SAMPLE_WAITING_TIMER = 17,   /* in any other receive with it */
-	SAMPLE_WAITING_PORT = 18,    /* in one for the answer of a port */
+	SAMPLE_WAITING_TIMER = 17,   /* in any other receive with `after` */
+	SAMPLE_WAITING_PORT = 18,    /* in a receive for the reply of a port */
 	SAMPLE_WAITING_DIRTY = 19,   /* for a dirty scheduler */
 	SAMPLE_SUSPENDED = 20,	     /* by a busy port or connection, or erlang:suspend_process/1 */
 	SAMPLE_HIBERNATING = 21,
 	SAMPLE_EXITING = 22,
-	/* What others had a process do: its signals, purging of code, ... */
+	/* Work for others in a process: handling signals, purging code, ... */
 	SAMPLE_TASK = 23,
-	SAMPLE_LITERAL_GC = 24, /* the same while an area of literals is collected */
+	SAMPLE_LITERAL_GC = 24, /* the same while a literal area is collected */
 	NR_SAMPLE_KINDS
 };
 
@@ -489,16 +486,16 @@ struct rec_sample {
 	uint32_t process; /* process id, 0 = none */
 	uint32_t stack;	  /* stack id, 0 = empty */
 	uint32_t thread;  /* thread id */
-	uint32_t weight;  /* samples this stands for, or another unit of the recording: low half */
+	uint32_t weight;  /* samples that it stands for, or another unit: low 32 bits */
 	uint8_t kind;	  /* enum sample_kind */
 	uint8_t status;	  /* enum sample_status */
 	uint16_t pad;
-	uint32_t weight_high; /* of 64 bits, which are not 0 */
+	uint32_t weight_high; /* high 32 bits of the weight */
 };
 
-/* An event of the VM.  Values are those of the event's fields, in the order of the catalogue;
- * fewer or more than this version knows if another version wrote it.  Ids are 0 and numbers are
- * EVENT_UNKNOWN where a value is not known. */
+/* An event of the VM.  Values are those of its fields, in the order of the catalogue; another
+ * version may have written fewer or more.  Where a value is not known, ids are 0 and numbers are
+ * EVENT_UNKNOWN. */
 struct rec_event {
 	struct rec_header h;
 	uint32_t kind;	  /* string id: name in catalogue.def */
@@ -512,52 +509,51 @@ struct rec_event {
 	uint64_t values[];
 };
 
-/* Whether events of a kind are watched from this time on: a budget may switch probes off for a
+/* Whether events of a kind are watched from this time on, as throttling may disable probes for a
  * while.  Kinds without such a record are watched all the time. */
 enum coverage_state {
 	COVERAGE_OFF = 0,
 	COVERAGE_ON = 1,
 	COVERAGE_DROPPED = 2, /* off for good: too expensive */
-	COVERAGE_FAILED = 3,  /* off for good: its probes could not be put on again */
+	COVERAGE_FAILED = 3,  /* off for good: the probes could not be attached again */
 	NR_COVERAGE_STATES
 };
 
-/* With less work (steps, see below) than that the part of it says nothing about the part of the
- * events. */
+/* With fewer steps of work (see below), shares are not derived from them. */
 #define COVERAGE_LEAST_STEPS 10000u
 
 struct rec_coverage {
 	struct rec_header h;
 	uint32_t kind;	    /* string id: name in catalogue.def */
 	uint32_t state;	    /* enum coverage_state */
-	uint32_t share_ppm; /* of all that happened so far, the estimated part that was seen */
+	uint32_t share_ppm; /* estimated share of all events so far that was seen */
 	uint32_t os_tid;    /* see EVENT_CALL_GAPS_NAME */
 	/*
-	 * What the node did since the start, in steps, and how much of that while the kind was not
-	 * watched: of any span, the part that was missed is what this grew by.  Without a kind (id
-	 * 0) only `work` is reported.  Steps are reductions, or 100 ns of CPU.
+	 * Work of the node since the start, in steps, and steps in which the kind was not watched:
+	 * the share missed in an interval is the growth of `missed` by the growth of `work`.
+	 * Without a kind (id 0) only `work` is reported.  Steps are reductions, or 100 ns of CPU.
 	 */
 	uint64_t work, missed;
 };
 
-/* What one scheduler did in the time up to ts_ns. */
+/* What one scheduler did in the duration_ns up to ts_ns. */
 #define SCHEDULER_UNKNOWN UINT64_MAX
 struct rec_scheduler {
 	struct rec_header h;
 	uint32_t type;	 /* enum thread_type */
 	uint32_t number; /* 1.. of its type */
 	uint64_t duration_ns;
-	/* It worked, as the VM itself counted that; its thread had a CPU; was to run and had none.
-	 * At most duration_ns each, or SCHEDULER_UNKNOWN. */
+	/* Time at work, by the VM's count; time of its thread on a CPU; time in which that was
+	 * runnable without one.  At most duration_ns each, or SCHEDULER_UNKNOWN. */
 	uint64_t working_ns, on_cpu_ns, cpu_wait_ns;
-	/* Samples of it at random moments; of these it worked; of those with a process, with a task
-	 * of a port. */
+	/* Samples at random moments; of these, those at work; of those, with a process, with a port
+	 * task. */
 	uint32_t samples, working, process, port;
-	/* Of these, samples that show whether it collected garbage (ERTS_PSFLG_GC of its process),
-	 * and how often it did; 0 in captures from before there were such samples. */
+	/* Samples that show collections (ERTS_PSFLG_GC of the process), and those in one; 0 in
+	 * captures from before these were recorded. */
 	uint32_t gc_samples, gc;
 	/* 1: its run queue is suspended at the end, as it is not in schedulers_online, or as
-	 * multi-scheduling is blocked.  0 in captures from before this was read. */
+	 * multi-scheduling is blocked.  0 in captures from before this was recorded. */
 	uint32_t offline;
 	uint32_t reserved;
 };
@@ -571,7 +567,7 @@ enum counter_id {
 	NR_COUNTERS
 };
 
-/* Value so far; the last one counts.  The name makes captures of other versions readable. */
+/* Value so far; the last one counts.  By name, so that captures of other versions stay readable. */
 struct rec_counter {
 	struct rec_header h;
 	uint32_t name; /* string id: json name of counters.def */
@@ -603,32 +599,32 @@ _Static_assert(sizeof(struct rec_scheduler) == 88, "ABI");
 _Static_assert(NR_EVENT_KINDS <= EVENT_CALLS && EVENT_CALLS < 64, "kinds are bits of a word");
 #endif
 
-/* A call of a traced function, or how one ended. */
+/* A call of a traced function, or its end. */
 #define CALL_TRUNCATED 0x1u /* arguments or result were larger than the limits */
-#define CALL_STACK     0x2u /* `stack` is all that it was called from, not only the last caller */
-#define CALL_ENDS      0x4u /* its end is in the recording, if it came */
-/* Of an end: a C function goes on as another function, or nobody knows: that was not the end. */
+#define CALL_STACK     0x2u /* `stack` has all callers, not only the last */
+#define CALL_ENDS      0x4u /* the end, if there is one, is in the recording */
+/* In the record of an end: a C function continued as another function, or may have: not the end. */
 #define CALL_GOES_ON 0x8u
 struct rec_call {
 	struct rec_header h;
 	uint32_t process, thread;
 	uint32_t kind;	   /* enum call_kind */
-	uint32_t function; /* 0 of an end: the call at that height tells */
-	uint32_t caller;   /* frame that it returns to, 0 = unknown */
+	uint32_t function; /* 0 in an end: that of the call with that height */
+	uint32_t caller;   /* frame of the caller, 0 = unknown */
 	uint32_t cpu;
-	uint64_t height;    /* of the stack there, words: the same of a call and its end */
-	uint64_t site;	    /* address that it returns to */
+	uint64_t height;    /* of the stack at the call, words: equal in a call and its end */
+	uint64_t site;	    /* return site */
 	uint32_t flags;	    /* CALL_* */
-	uint32_t nr_terms;  /* arguments; 1 of a return */
+	uint32_t nr_terms;  /* arguments; 1 for a return */
 	uint32_t text_size; /* of bytes[] */
-	uint32_t shape;	    /* string: of its arguments, if that was asked for; 0 = it was not */
-	uint32_t stack;	    /* of a call: the function itself, and its callers; 0 = not known */
+	uint32_t shape;	    /* string: shape of its arguments; 0 = not recorded */
+	uint32_t stack;	    /* of a call: with the function itself as leaf; 0 = not known */
 	uint8_t status;	    /* enum sample_status, of the stack */
-	/* Of two such records of a process the same, if it has not left its scheduler between them
-	 * (or made no call since it did); 24 bits, 0 = not known. */
+	/* Equal in two records of a process if it has not left its scheduler in between (or has
+	 * made no call since); 24 bits, 0 = not known. */
 	uint8_t slice_high;
 	uint16_t slice;
-	char bytes[]; /* of each term, as Erlang text in UTF-8: its size as u32, then it */
+	char bytes[]; /* for each term: size as u32, then Erlang text in UTF-8 */
 };
 
 #endif

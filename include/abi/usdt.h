@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Where a USDT probe's arguments are while its site runs, as its note says it: operands of the
- * instruction, each a constant, a register, or memory at an offset from one.
- */
+/* Where the arguments of a USDT probe are at its site, by its ELF note: operands of the
+ * instruction, each a constant, a register, or memory at an offset from one. */
 #ifndef EBEAM_ABI_USDT_H
 #define EBEAM_ABI_USDT_H
 
@@ -31,28 +29,29 @@ enum usdt_register {
 };
 
 enum usdt_arg_type {
-	USDT_ARG_NONE = 0, /* no such argument, or an operand that is not understood */
+	USDT_ARG_NONE = 0, /* no such argument, or an unsupported operand */
 	USDT_ARG_CONSTANT = 1,
 	USDT_ARG_REGISTER = 2,
 	USDT_ARG_MEMORY = 3,
 };
 
-#define USDT_MAX_ARGS 12 /* of SystemTap's <sys/sdt.h> */
+#define USDT_MAX_ARGS 12 /* as in SystemTap's <sys/sdt.h> */
 
 struct usdt_arg {
-	int64_t offset;	   /* the constant, or bytes from the register to the value */
+	int64_t offset;	   /* the constant, or the offset from the register */
 	uint8_t type;	   /* enum usdt_arg_type */
 	uint8_t reg;	   /* enum usdt_register */
 	uint8_t size;	   /* bytes of the value: 1, 2, 4, 8 */
-	uint8_t is_signed; /* to be extended by its sign */
-	uint8_t shift;	   /* bits: %ah and its like are the second byte of their register */
+	uint8_t is_signed; /* to be sign-extended */
+	uint8_t shift;	   /* bits: 8 for %ah and the like, the second byte of a register */
 	uint8_t pad[3];
 };
 
-/* How a field's value comes from an argument. */
+/* How the value of a field is derived from an argument: argument
+ *  value. */
 enum usdt_value_type {
 	USDT_VALUE_NONE = 0,
-	USDT_VALUE_PID,	   /* the text of a pid | its term; none unless it is a local one */
+	USDT_VALUE_PID,	   /* text of a pid | its term; none unless it is local */
 	USDT_VALUE_PORT,   /* the text of a port | its term */
 	USDT_VALUE_DRIVER, /* the text of a port | its driver's name */
 	USDT_VALUE_TEXT,
@@ -64,13 +63,13 @@ enum usdt_value_type {
 #define USDT_POINT_VALUES 6
 #define USDT_NO_ARG	  0xff
 
-/* What the programs know of one site. */
+/* What BPF programs need to know of one site. */
 struct usdt_point {
 	uint16_t kind;	    /* enum event_kind */
-	uint8_t about;	    /* argument: text of the pid that the event is about, or USDT_NO_ARG */
-	uint8_t only_arg;   /* argument: text that must begin with `only`, or USDT_NO_ARG */
+	uint8_t about;	    /* argument with the text of the event's pid, or USDT_NO_ARG */
+	uint8_t only_arg;   /* argument whose text must begin with `only`, or USDT_NO_ARG */
 	uint8_t nr_values;  /* fields, in order of the catalogue */
-	uint8_t by_process; /* what no process did is another event */
+	uint8_t by_process; /* no event if no process did it */
 	uint8_t pad[2];
 	char only[8];
 	struct {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Constants of the VM that no debug information describes, under OTP's own names, for programs of
- * this project and for BPF.  Each with the file of erts/emulator/beam and the releases in which it
- * was read; what differs by release says so.  Offsets are in abi/layout.h.
- */
+/* Constants of the VM that are not in debug information, with OTP's names, for ebeam's programs
+ * and for BPF.  Each with the file of erts/emulator/beam and the releases that were read;
+ * differences between releases are noted.  Offsets are in abi/layout.h. */
 #ifndef EBEAM_ABI_VM_H
 #define EBEAM_ABI_VM_H
 
@@ -23,17 +21,17 @@
 #define TERM_TAG_MASK 0xf
 #define TERM_TAG_PID  0x3
 #define TERM_TAG_PORT 0x7
-/* Of a list or boxed term; 0x4 of these says that it is a literal. */
+/* Address in a list or boxed term; bit 0x4 marks a literal. */
 #define TERM_ADDR(t) ((t) & ~7ull)
 
-/* The first word of a boxed term: two bits 0, four of the tag, the arity. */
+/* The first word of a boxed term: two 0 bits, four of the tag, the arity. */
 #define HEADER_SUBTAG(h)   ((h)&0x3f)
 #define HEADER_ARITY(h)	   ((h) >> 6)
 #define HEADER_IS_TUPLE(h) (HEADER_SUBTAG(h) == SUBTAG_TUPLE)
 #define HEADER_TUPLE(n)	   ((n)*1ull << 6)
 
 #define SUBTAG_TUPLE	     0x00
-#define SUBTAG_FUN_REF	     0x04 /* OTP 27 on; up to 26: the state of matching a binary */
+#define SUBTAG_FUN_REF	     0x04 /* OTP 27 on; up to 26: match state of a binary */
 #define SUBTAG_BIG_POSITIVE  0x08
 #define SUBTAG_BIG_NEGATIVE  0x0c
 #define SUBTAG_REF	     0x10
@@ -52,11 +50,9 @@
 #define SUBTAG_EXTERNAL_REF  0x38
 #define SUBTAG_MAP_26	     0x3c /* up to OTP 26 */
 
-/*
- * ErlSubBits, erl_bits.h of OTP 27 to 29: low bits of the word with the address of its bytes.  If
- * they are, or were, writable, the address may be one that they have moved away from: then it is
- * that of the Binary that the BinRef points to.
- */
+/* ErlSubBits, erl_bits.h of OTP 27 to 29: low bits of the word with the address of its bytes.
+ * If these are, or were, writable, they may have moved from that address: then use the Binary
+ * that the BinRef points to. */
 #define SUB_BITS_FLAGS	  3ull
 #define SUB_BITS_VOLATILE 2
 
@@ -81,23 +77,23 @@
 #define PSFLG_ACTIVE_SYS	(1u << 20)
 #define PSFLG_RUNNING_SYS	(1u << 21)
 #define PSFLG_OFF_HEAP_MSGQ	(1u << 24)
-#define PSFLG_DIRTY_CPU_PROC	(1u << 26) /* what it is to do next is for a dirty one */
+#define PSFLG_DIRTY_CPU_PROC	(1u << 26) /* runs on a dirty CPU scheduler next */
 #define PSFLG_DIRTY_IO_PROC	(1u << 27)
 #define PSFLG_DIRTY_ACTIVE_SYS	(1u << 28)
 #define PSFLG_DIRTY_RUNNING	(1u << 29)
 #define PSFLG_DIRTY_RUNNING_SYS (1u << 30)
 #define PSFLGS_DIRTY_WORK	(PSFLG_DIRTY_CPU_PROC | PSFLG_DIRTY_IO_PROC)
-/* One of them is set while it is on a scheduler. */
+/* One of these is set while the process is on a scheduler. */
 #define PSFLGS_ON_SCHEDULER                                                                        \
 	(PSFLG_RUNNING | PSFLG_RUNNING_SYS | PSFLG_DIRTY_RUNNING | PSFLG_DIRTY_RUNNING_SYS)
 
 /* Process.flags */
 #define F_NEED_FULLSWEEP     (1u << 4)
-#define F_HAVE_BLCKD_MSCHED  (1u << 8) /* it has blocked multi-scheduling */
+#define F_HAVE_BLCKD_MSCHED  (1u << 8) /* has blocked multi-scheduling */
 #define F_DISABLE_GC	     (1u << 11)
 #define F_ABANDONED_HEAP_USE (1u << 12)
 #define F_DELAY_GC	     (1u << 13)
-#define F_HAVE_BLCKD_NMSCHED (1u << 15) /* the same of normal schedulers alone */
+#define F_HAVE_BLCKD_NMSCHED (1u << 15) /* has blocked normal schedulers only */
 #define F_DIRTY_MAJOR_GC     (1u << 19)
 #define F_HIBERNATED	     (1u << 21)
 #define F_TRAP_EXIT	     (1u << 22)
