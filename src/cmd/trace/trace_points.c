@@ -284,7 +284,8 @@ int trace_points_begin(struct trace *t, struct error *err)
 	return rc;
 }
 
-/* Records a warning for profiles: a limit kept from being seen calls, so functions cannot be compared by calls. */
+/* Records a warning for profiles: some calls were missed by throttling, so the numbers of calls of
+ * two functions cannot be compared. */
 static void record_warning(struct trace *t, double time, bool erlang)
 {
 	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
