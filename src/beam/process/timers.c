@@ -13,9 +13,9 @@
 #include "beam/vm/rbtree.h"
 
 /*
- * ErtsTmrHead {u32 roflgs, refc; u; receiver}; then, of a timer in the tree of times as of one in
- * the wheel, when it goes off: in clock ticks, of 1 ms on every 64-bit machine
- * (SYS_CLOCK_RESOLUTION).  ErtsBifTimer is 72 bytes of either, then {u32 state, refn[3];
+ * ErtsTmrHead {u32 roflgs, refc; u; receiver}; then, both in a timer of the tree of times and in
+ * one of the wheel, the time when it fires: in clock ticks, of 1 ms on every 64-bit machine
+ * (SYS_CLOCK_RESOLUTION).  ErtsBifTimer has 72 bytes of either, then {u32 state, refn[3];
  * proc_tree, tree {parent, right, left}; message; bp}.
  */
 #define TIMER_FLAGS    0
@@ -28,8 +28,8 @@
 #define BIF_TREE       112
 #define BIF_MESSAGE    136
 #define BIF_SIZE       152
-/* The same of a timer that waits for its process to be resumed, OTP 29: its reference is gone.
- * Process has the address of the first one's address. */
+/* Offsets in a paused timer, OTP 29, of a process that is suspended: its reference is overwritten.
+ * Process has the address of the pointer to the first one. */
 #define PAUSED_LEFT	152
 #define PAUSED_NEXT	160
 #define PAUSED_SIZE	168
@@ -38,7 +38,7 @@
 #define PARENT_FLAGS	3ull
 #define FLAG_BIF	(1u << 12) /* ERTS_TMR_ROFLG_* */
 #define FLAG_REG_NAME	(1u << 14)
-#define FLAG_PAUSED	(1u << 18) /* 28 on: a receive has the milliseconds left for its time */
+#define FLAG_PAUSED	(1u << 18) /* since OTP 28; in a receive: its time is the ms left */
 #define STATE_ACTIVE	0
 #define TIMER_TIMED_OUT 1 /* ERTS_PTMR_TIMEDOUT, in place of an address */
 
@@ -52,17 +52,17 @@
 struct timer_walk {
 	struct beam_node *n;
 	struct timer_list *out;
-	uint64_t receiver; /* a registered name: only those to it are taken; 0 = all */
+	uint64_t receiver; /* a registered name: only timers that send to it; 0 = all */
 	int64_t now;	   /* ticks */
 	uint64_t seen;
 };
 
-/* ---- what time it is ---------------------------------------------------------------------- */
+/* ---- current time ------------------------------------------------------------------------- */
 
 /*
- * In ticks.  The node's clock is the kernel's plus an offset that it corrects once in a while: what
- * it last found, {Erlang time, kernel's time}, stands at the anchor.  The slight correction since
- * is left out.
+ * Current time in ticks.  The node's clock is the kernel's plus an offset that it corrects from
+ * time to time: the last correction, {Erlang time, kernel's time}, is at the anchor.  The slight
+ * drift since then is ignored.
  */
 static bool clock_now(const struct beam_node *n, int64_t *now)
 {
@@ -79,7 +79,7 @@ static bool clock_now(const struct beam_node *n, int64_t *now)
 	return true;
 }
 
-/* The latest that a scheduler looked at its timers. */
+/* The latest time at which a scheduler has handled its timers. */
 static int64_t wheels_now(struct beam_node *n)
 {
 	const struct beam_layout *l = &n->layout;
@@ -123,7 +123,7 @@ static void take_timer(void *arg, raddr addr, const uint8_t *bytes)
 	vec_push(&w->out->v, item);
 }
 
-/* A tree of BIF timers.  at: where the tree's part of a timer stands. */
+/* The tree of BIF timers; `at`: offset of the tree's pointers in a timer. */
 static struct rbtree tree_of(struct beam_node *n, int32_t at)
 {
 	return (struct rbtree){.mem = n->mem,
@@ -147,7 +147,7 @@ static void walk(struct timer_walk *w, raddr root)
 	w->out->cut |= tree.cut;
 }
 
-/* All that schedulers have started, whoever gets them. */
+/* Walks the BIF timers that all schedulers have started, for any receiver. */
 static void walk_all(struct beam_node *n, struct rbtree *tree)
 {
 	const struct beam_layout *l = &n->layout;
@@ -164,7 +164,7 @@ static void walk_all(struct beam_node *n, struct rbtree *tree)
 	}
 }
 
-/* Those to its name stand only among all. */
+/* Timers that send to a name are only in the trees of all timers. */
 static void walk_names(struct timer_walk *w, uint64_t name)
 {
 	struct rbtree tree = tree_of(w->n, BIF_TREE);
@@ -200,7 +200,7 @@ static void read_receive(struct timer_walk *w, raddr timer)
 	vec_push(&w->out->v, item);
 }
 
-/* OTP 29: timers of a suspended process, in a list that begins where Process says. */
+/* OTP 29: reads the timers of a suspended process, from a list in Process. */
 static void read_paused(struct timer_walk *w, const struct process_facts *p, raddr list)
 {
 	raddr at;
@@ -296,14 +296,14 @@ void timers_free(struct timer_list *t)
 
 struct counting {
 	struct timer_totals *out;
-	struct idmap index; /* of out->v */
+	struct idmap index; /* of out->v, by receiver */
 };
 
 static bool same_receiver(const void *ctx, uint32_t id, const void *key)
 {
 	const struct counting *c = ctx;
 
-	/* No atom is the address of a process, in its tag. */
+	/* An atom never has the tag bits of a struct's address. */
 	return c->out->v.data[id].to == *(const uint64_t *)key;
 }
 

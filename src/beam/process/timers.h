@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Timers of a process: the `after` of the receive in which it waits, and the messages that
- * erlang:send_after/3 and erlang:start_timer/3 will send to it, by whomever they were started
- * (the VM does not keep that).  And how many such messages a node has, for whom.
+ * erlang:send_after/3 and erlang:start_timer/3 will send to it, whoever started them (the VM does
+ * not store that).  Also the number of such messages by receiver, for a whole node.
  *
  * erl_hl_timer.c, time.c, erl_time_sup.c, OTP 25 to 29.
  */
@@ -15,54 +15,52 @@
 #include "base/vec.h"
 #include "beam/process/process.h"
 
-/* Beyond this the trees of a process are cut, and those of a node. */
+/* Limits of the timers of a process, and of a node; further ones are left out. */
 #define TIMERS_MAX     1000000u
 #define TIMERS_ALL_MAX 4000000u
 
 struct timer_item {
-	bool receive; /* the `after` of its receive; else a message that will be sent */
-	bool by_name; /* to the name of the process, not to its pid */
-	/* While the process is suspended: its receive from OTP 28 on, what is sent to its pid from
-	 * 29 on. */
+	bool receive; /* the `after` of its receive; false: a message that will be sent */
+	bool by_name; /* sent to the name of the process, not to its pid */
+	/* The process is suspended: its receive since OTP 28, messages to its pid since 29. */
 	bool paused;
-	/* Milliseconds, as erlang:read_timer/1 has them; 0 = it is about to go off, or did and the
-	 * process has not run since; less = it is late by so much: the scheduler that has it does
-	 * not look at its timers. */
+	/* Milliseconds, as from erlang:read_timer/1; 0 = about to fire, or has fired and the
+	 * process has not run since; negative = it is late, as its scheduler does not handle
+	 * timers. */
 	int64_t left;
 	uint64_t message; /* a term */
-	uint32_t ref[3];  /* as in its reference: number 0 to 2; all 0 = not known */
+	uint32_t ref[3];  /* numbers 0 to 2 of its reference; all 0 = unknown */
 };
 
 struct timer_list {
-	VEC(struct timer_item) v; /* the receive first, then the soonest first */
-	/* False: the node's clock is not known; time is counted from when a scheduler last looked
-	 * at its timers, so that `left` is too long. */
+	VEC(struct timer_item) v; /* the receive first, then by time */
+	/* False: the node's clock is unknown; the time is that when a scheduler last handled its
+	 * timers, so that `left` is too large. */
 	bool clock_known;
 	uint64_t unreadable;
 	bool cut;
 };
 
-/* The `after` of its receive alone: true, and how long until it goes off, if that is known and it
- * is not paused. */
+/* Reads the `after` of its receive only: true if its time is known and it is not paused. */
 bool timer_of_receive(struct beam_node *n, const struct process_facts *p, int64_t *left_ms);
 void timers_read(struct beam_node *n, const struct process_facts *p, struct timer_list *out);
 void timers_free(struct timer_list *t);
 
-/* What timers of one receiver will send. */
+/* Number of timers for one receiver. */
 struct timer_receiver {
 	bool by_name;
-	uint64_t to; /* a registered name, which nobody may have; else the address of a Process */
+	uint64_t to; /* a registered name, maybe of no process; else the address of a Process */
 	uint64_t nr;
 };
 
-/* Of all BIF timers of a node, those that wait with a suspended process left out. */
+/* Of all BIF timers of a node; paused timers of suspended processes are not included. */
 struct timer_totals {
-	VEC(struct timer_receiver) v; /* who gets most first */
+	VEC(struct timer_receiver) v; /* sorted by number, the highest first */
 	uint64_t nr, unreadable;
-	bool cut; /* there are more */
+	bool cut; /* there are more than TIMERS_ALL_MAX */
 };
 
-/* A million take a third of a second. */
+/* Takes a third of a second for a million timers. */
 void timer_totals_read(struct beam_node *n, struct timer_totals *out);
 void timer_totals_free(struct timer_totals *t);
 

@@ -12,11 +12,11 @@
 #include "beam/term/term_read.h"
 #include "beam/vm/links.h"
 
-/* Registers of one frame that are looked at; no function of OTP that waits has as many. */
+/* Limit of the registers of one frame; functions of OTP that wait have fewer. */
 #define MAX_REGISTERS 64
 #define BATCH	      1024
 
-/* Functions of OTP 25 to 29, of any arity, whose `receive` waits for an answer only. */
+/* Functions of OTP 25 to 29, of any arity, in which `receive` waits for an answer only. */
 static const struct {
 	const char *module, *function;
 	enum wait_function kind;
@@ -42,7 +42,7 @@ static const struct {
 	{"supervisor", "shutdown", WAIT_FUNCTION_CALL, false},
 	{"code_server", "call", WAIT_FUNCTION_CALL, false},
 	{"io", "execute_request", WAIT_FUNCTION_CALL, false},
-	{"prim_inet", "send", WAIT_FUNCTION_PORT, false}, /* OTP 26 on */
+	{"prim_inet", "send", WAIT_FUNCTION_PORT, false}, /* since OTP 26 */
 	{"prim_inet", "send_recv_reply", WAIT_FUNCTION_PORT, false},
 	{"Elixir.Task", "await", WAIT_FUNCTION_CALL, true},
 	{"Elixir.Task", "await_receive", WAIT_FUNCTION_CALL, true},
@@ -55,7 +55,7 @@ static bool place_equal(const void *ctx, uint32_t id, const void *key)
 	return ((const struct waits *)ctx)->places.data[id].addr == *(const raddr *)key;
 }
 
-/* The row of functions[]; negative = none. */
+/* Index in functions[]; negative = not found. */
 static int find_function(const char *module, const char *function)
 {
 	int i = (int)ARRAY_SIZE(functions) - 1;
@@ -105,7 +105,7 @@ static struct wait_place place_of(struct waits *w, const struct stack_frame *top
 	return place;
 }
 
-/* The time of `after`, if it is the one integer of the frame; -1 = not known. */
+/* The time of `after`, if the frame has only one integer; -1 = unknown. */
 static int64_t timeout_of(const struct process_stack *s, const struct stack_frame *top)
 {
 	int64_t timeout = -1;
@@ -156,7 +156,7 @@ void waits_visit(struct waits *w, uint32_t i, const struct process_stack *s)
 	}
 }
 
-/* Keeps pids, ports and what is a reference of this node. */
+/* Keeps pids, ports, and terms that are references of this node. */
 static void keep_references(struct waits *w)
 {
 	struct mem_range *ranges = xcalloc(BATCH, sizeof(*ranges));
@@ -168,7 +168,7 @@ static void keep_references(struct waits *w)
 
 		for (size_t i = 0; i < nr; i++) {
 			uint64_t term = w->clues.data[from + i].term;
-			/* Of a pid or port nothing is read: any readable word will do. */
+			/* Pids and ports need not be read: uses any readable address. */
 			raddr at = TERM_IS_BOXED(term)
 					   ? TERM_ADDR(term)
 					   : w->list->data[w->clues.data[from + i].from].addr;
@@ -189,7 +189,7 @@ static void keep_references(struct waits *w)
 	free(headers);
 }
 
-/* ---- proof ---------------------------------------------------------------------------------- */
+/* ---- proof by monitors and links ------------------------------------------------------------ */
 
 static bool same_reference(struct term_reader *r, uint64_t a, uint64_t b)
 {
@@ -233,7 +233,7 @@ void waits_add(struct waits *w, uint32_t from, uint64_t item, enum wait_reason r
 	vec_push(&w->v, make(w, from, item, reason));
 }
 
-/* It is that request, and no other of the same process, as long as its reference is the same. */
+/* A number that identifies the request among those of its process: from its reference. */
 static uint64_t mark_of(struct term_reader *r, uint64_t ref)
 {
 	struct term_view x;
@@ -243,7 +243,7 @@ static uint64_t mark_of(struct term_reader *r, uint64_t ref)
 	return (uint64_t)x.id.numbers[2] << 50 ^ (uint64_t)x.id.numbers[1] << 18 ^ x.id.numbers[0];
 }
 
-/* How long, if the time of `after` and what is left of it are known. */
+/* Waiting time, if the time of `after` and its remaining time are known; else -1. */
 static int64_t waiting_since(struct waits *w, const struct wait_clue *c)
 {
 	int64_t left;
@@ -289,7 +289,7 @@ static bool prove_link(struct waits *w, const struct link_list *l, const struct 
 	return false;
 }
 
-/* The clues [from, to) are of one process. */
+/* Finds the wait of one process by its clues [from, to). */
 static void prove(struct waits *w, struct term_reader *r, size_t from, size_t to)
 {
 	const struct process_facts *p = &w->list->data[w->clues.data[from].from];
@@ -338,7 +338,7 @@ static int by_process(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Those of suspended processes stand first in w->v, in their order. */
+/* Waits of suspended processes are first in w->v, in order of the list. */
 static bool is_suspended(const struct waits *w, size_t nr, uint32_t from)
 {
 	return nr && bsearch(&(struct wait){.from = from}, w->v.data, nr, sizeof(struct wait),

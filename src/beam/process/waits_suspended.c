@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who is suspended, and by what; see waits.h. */
+/* Finds the reason why processes are suspended; see waits.h. */
 #include <stdlib.h>
 
 #include "abi/vm.h"
@@ -8,7 +8,7 @@
 #include "beam/term/term.h"
 #include "beam/vm/links.h"
 
-/* Of each process of the list. */
+/* State of each process of the list. */
 enum explained { NOT_SUSPENDED, NOT_EXPLAINED, EXPLAINED };
 
 static void add_one(struct waits *w, uint8_t *explained, uint64_t epid, uint64_t item,
