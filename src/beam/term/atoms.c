@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The atom table of a node, read on demand: term -> index -> segment -> Atom -> text.  Texts are
- * kept for ever, in segments like the VM's own, because an atom never changes its text or number.
- * Failed reads are not kept: the next call tries again.
+ * kept for ever, in segments like the VM's, as an atom never changes its text or number.  Failed
+ * reads are not kept: the next call tries again.
  *
  * Reads erts_atom_table (an IndexTable) and Atom; erts/emulator/beam/{atom,index}.h, OTP 25 to 29.
  */
@@ -24,13 +24,13 @@
 /* INDEX_PAGE_SIZE of erts/emulator/beam/index.h. */
 #define SEGMENT_ATOMS 1024
 
-/* Atoms that are kept; the VM's own default limit (+t) is 1,048,576.  Later ones have no text. */
+/* Atoms that are kept, others have no text; the VM's own default limit (+t) is 1,048,576. */
 #define ATOMS_MAX (1u << 22)
 
 /* 255 characters (MAX_ATOM_CHARACTERS) of at most four bytes of UTF-8. */
 #define ATOM_MAX_SIZE 1020
 
-/* Atoms that beam_atom_find() remembers; further ones are looked for anew each time. */
+/* Results that beam_atom_find() remembers; other atoms are searched again in each call. */
 #define FINDS_MAX 256
 
 /* Room for one struct Atom: 40 bytes in all releases, more in builds that are refused. */
@@ -55,19 +55,19 @@ struct atom_segment {
 struct atom_find {
 	char *text;
 	uint64_t term;	   /* 0 = not found below `searched` */
-	uint32_t searched; /* atoms looked at */
+	uint32_t searched; /* atoms that were searched */
 };
 
 struct beam_atoms {
 	struct mem *mem;
 	const struct beam_layout *layout;
 	raddr table;
-	size_t struct_size; /* bytes of an Atom that hold all fields we read */
+	size_t struct_size; /* bytes of an Atom that include all fields that are read */
 	VEC(struct atom_segment *) segments;
 	VEC(struct atom_find) finds;
 };
 
-/* What is read of one Atom. */
+/* Fields of an Atom. */
 struct atom_head {
 	uint32_t index;
 	uint16_t len;
@@ -137,7 +137,7 @@ static int read_segment_address(struct beam_atoms *a, uint32_t segment, raddr *o
 	return err;
 }
 
-/* Picks the fields out of the bytes of an Atom.  False if they cannot be one. */
+/* Reads the fields from the bytes of an Atom.  False if they are not those of an atom. */
 static bool parse_head(const struct beam_atoms *a, const uint8_t *bytes, uint32_t index,
 		       struct atom_head *head)
 {
@@ -170,7 +170,7 @@ static int read_head(struct beam_atoms *a, uint32_t index, struct atom_head *hea
 	return err;
 }
 
-/* Where the bytes of a bitstring term stand, which must be `len` whole ones. */
+/* Address of the bytes of a bitstring term, which must have a size of `len` bytes. */
 static int find_bytes(struct beam_atoms *a, uint64_t term, uint16_t len, raddr *out)
 {
 	raddr at = term & ~(uint64_t)POINTER_TAG;
@@ -194,7 +194,7 @@ static int find_bytes(struct beam_atoms *a, uint64_t term, uint16_t len, raddr *
 	return 0;
 }
 
-/* A new atom with its text, or NULL. */
+/* Reads an atom with its text; NULL if that fails. */
 static struct atom *read_atom(struct beam_atoms *a, uint32_t index)
 {
 	struct atom_head head;
@@ -230,7 +230,7 @@ static const struct atom *get_atom(struct beam_atoms *a, uint64_t term)
 	if (!segment) {
 		struct atom *first = read_atom(a, (uint32_t)index);
 
-		if (!first) /* a term that only looks like an atom must not cost a segment */
+		if (!first) /* words that only look like atoms must not cost a segment */
 			return NULL;
 		segment = xcalloc(1, sizeof(*segment));
 		segment->atoms[index % SEGMENT_ATOMS] = first;
@@ -292,15 +292,15 @@ bool beam_atom_is(struct beam_atoms *a, uint64_t term, const char *text)
 	if (*text != '\'')
 		return false;
 	if (strlen(text) == len + 2 && strncmp(text + 1, name, len) == 0 && text[len + 1] == '\'')
-		return true; /* quotes that it does not need */
+		return true; /* quotes that the name does not need */
 	names_format_atom(&written, name, len);
 	is = strcmp(written.buf, text) == 0;
 	strbuf_free(&written);
 	return is;
 }
 
-/* Looks for the text among the atoms [from, from + nr) of one segment; *term is 0 if it is not
- * there.  Negative errno if that cannot be known, because something was not readable. */
+/* Searches the text among the atoms [from, from + nr) of one segment; *term is 0 if it is not
+ * there.  Negative errno if some atom could not be read, so that the result is unknown. */
 static int find_in_segment(struct beam_atoms *a, const char *text, uint32_t from, uint32_t nr,
 			   uint64_t *term)
 {

@@ -23,19 +23,18 @@ void beam_atoms_close(struct beam_atoms *a);
 /* Text of an atom term (UTF-8, NUL terminated, *len excludes the NUL), valid until close.  NULL if
  * the term is no atom or cannot be read. */
 const char *beam_atom_text(struct beam_atoms *a, uint64_t term, size_t *len);
-/* The three words of the ErtsCodeMFA at `at`; false, and all 0: there is none (0), or it cannot be
- * read. */
+/* Reads the three words of the ErtsCodeMFA at `at`; false, and all 0: none, or unreadable. */
 bool beam_mfa_read(struct mem *mem, const struct beam_layout *l, raddr at, uint64_t mfa[3]);
-/* Adds M:F/A, as Erlang writes it, of the three words of an ErtsCodeMFA.  False, with nothing
- * added: not two atoms that can be read and an arity. */
+/* Appends an ErtsCodeMFA as M:F/A in Erlang's syntax.  False, with nothing appended: not two known
+ * atoms and an arity. */
 bool beam_mfa_format(struct beam_atoms *a, const uint64_t mfa[3], struct strbuf *out);
-/* Is it what `text` means: its text, without "Elixir." if that stands in front, as Erlang writes it
- * ('my name'), or with Elixir's colon? */
+/* Is `text` a way to write this atom: its text, with or without "Elixir.", in Erlang's syntax ('my
+ * name'), or with Elixir's colon? */
 bool beam_atom_is(struct beam_atoms *a, uint64_t term, const char *text);
 /* Number of atoms in the node now; negative errno on failure. */
 int64_t beam_atoms_count(struct beam_atoms *a);
-/* Term of the atom with this text, or 0 if the node has no such atom (walks the table once, then
- * remembers; used for a handful of well-known atoms). */
+/* Term of the atom with this text; 0 if the node has none.  Searches the whole table once, then
+ * remembers the result: for a few well-known atoms. */
 uint64_t beam_atom_find(struct beam_atoms *a, const char *text);
 
 #endif

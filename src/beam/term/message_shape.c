@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See message_shape.h.  A shape's key is the term in prefix order: an atom or [] as it is, the
- * header of a tuple before its elements, and marks that are no terms.  So a million messages are
- * compared as words, and only the few shapes that differ are ever written as text.
+ * See message_shape.h.  A shape's key is the term in prefix order: an atom or [] as its word, the
+ * header of a tuple before its elements, and marks, which are words that no term has.  So a million
+ * messages are compared as words; only the few distinct shapes are printed as text.
  */
 #include "beam/term/message_shape.h"
 
@@ -14,9 +14,9 @@
 #include "beam/term/term_read.h"
 
 #define MARK_ANY 0x1ull /* `_` */
-/* A whole message that is neither tuple nor atom: its kind << 8; NR_TERM_KINDS: not decoded. */
+/* A whole message that is no tuple and no atom: its kind << 8; NR_TERM_KINDS: not decoded. */
 #define MARK_KIND  0x2ull
-#define MARK_WIDE  0x4ull /* in a tuple's header: only the first elements follow */
+#define MARK_WIDE  0x4ull /* in a tuple's header: the tuple has more elements than follow */
 #define MAX_DEPTH  2
 #define MAX_ARITY  8
 #define WIDE_SHOWN 3
@@ -40,7 +40,7 @@ static bool encode_tuple(struct message_shape *s, struct term_reader *r, uint64_
 		return false;
 	arity = header >> 6;
 	nr = arity > MAX_ARITY ? WIDE_SHOWN : arity;
-	/* Room for each element at least as `_`, and for what still waits in the tuple above. */
+	/* Room for one word (`_`) for each element here, and for those left in the tuple above. */
 	if (s->nr + 1 + nr + (depth ? MAX_ARITY : 0) > SHAPE_WORDS)
 		return false;
 	if (nr && mem_read(r->mem, addr + 8, elements, 8 * (size_t)nr) != 0)
@@ -113,11 +113,12 @@ void shape_sort(struct shape_table *t)
 {
 	if (t->v.len)
 		qsort(t->v.data, t->v.len, sizeof(*t->v.data), by_count);
-	/* The index names places that are others now. */
+	/* The index has positions from before the sort. */
 	idmap_free(&t->index);
 }
 
-/* Writes what begins at key[at]; returns where the next begins.  Recursion ends at MAX_DEPTH. */
+/* Prints the part of the shape that begins at key[at]; returns the position behind it.  Recursion
+ * ends at MAX_DEPTH. */
 static uint32_t print_part(const struct message_shape *s, uint32_t at, struct term_reader *r,
 			   struct strbuf *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a mailbox is full of: messages counted by their shape.  The atoms of a tuple stay, and those
- * of the tuples in it; everything else is `_`:  {'$gen_cast', {log, _, _}}.
+ * Counts the messages of a mailbox by shape: the atoms of a tuple, and of tuples in it, are kept;
+ * everything else is `_`:  {'$gen_cast', {log, _, _}}.
  */
 #ifndef EBEAM_BEAM_MESSAGE_SHAPE_H
 #define EBEAM_BEAM_MESSAGE_SHAPE_H
@@ -11,14 +11,14 @@
 #include "base/vec.h"
 #include "beam/term/term.h"
 
-/* Different shapes of which more than this are counted together. */
+/* Limit of distinct shapes; the messages of all others are counted together. */
 #define SHAPES_MAX 4096
-/* Words of a shape's key; what does not fit is `_`. */
+/* Words of a shape's key; parts that do not fit are `_`. */
 #define SHAPE_WORDS 28
 
 struct message_shape {
 	uint64_t count;
-	uint64_t words; /* of the messages' fragments */
+	uint64_t words; /* heap fragments of the messages */
 	uint64_t key[SHAPE_WORDS];
 	uint32_t nr;
 };
@@ -29,11 +29,11 @@ struct shape_table {
 	uint64_t other, other_words; /* beyond SHAPES_MAX */
 };
 
-/* term 0 = not decoded yet.  Reads through r->mem. */
+/* Counts a message; term 0 = not decoded yet.  Reads through r->mem. */
 void shape_add(struct shape_table *t, struct term_reader *r, uint64_t term, uint64_t words);
-/* Most first. */
+/* Sorts by count, the highest first. */
 void shape_sort(struct shape_table *t);
-/* Atoms are written as r->style has it. */
+/* Prints a shape; atoms in the style of r->style. */
 void shape_print(const struct message_shape *s, struct term_reader *r, struct strbuf *out);
 void shape_reset(struct shape_table *t);
 void shape_free(struct shape_table *t);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See mfa_text.h.  How atoms are written: erts/emulator/beam/erl_printf_term.c (print_atom_name) of
- * OTP 25 to 29. */
+/* See mfa_text.h.  Syntax: print_atom_name() of beam/erl_printf_term.c, OTP 25 to 29. */
 #include "beam/term/mfa_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What \c stands for in a quoted atom. */
+/* The character that \c means in a quoted atom. */
 static char unescape(char c)
 {
 	static const char escapes[] = "n\nf\ft\tr\rb\bv\v";
@@ -18,7 +17,7 @@ static char unescape(char c)
 	return c; /* ' and backslash */
 }
 
-/* The three octal digits of a control character; -1 = they are none. */
+/* Value of three octal digits, as of a control character; -1 = not three octal digits. */
 static int octal(const char *text)
 {
 	int value = 0;
@@ -31,7 +30,7 @@ static int octal(const char *text)
 	return value <= 255 ? value : -1;
 }
 
-/* Takes the quotes off, in place; where it goes on, NULL if the atom does not end. */
+/* Removes quotes and escapes, in place; the position behind the atom, NULL if no quote ends it. */
 static char *parse_quoted(char *text, char *to)
 {
 	while (*text && *text != '\'') {
@@ -53,7 +52,7 @@ static char *parse_quoted(char *text, char *to)
 	return text + 1;
 }
 
-/* An atom up to `end`, which is overwritten; where it goes on behind that, or NULL. */
+/* Parses an atom up to `end`, which becomes NUL; returns the position behind that, or NULL. */
 static char *parse_atom(char *text, char end, const char **out)
 {
 	char *after;

@@ -10,7 +10,7 @@ struct mfa_parts {
 	int arity;		       /* 0 .. 255 */
 };
 
-/* Takes the text apart, in its place.  False if it is none, or was cut before its end. */
+/* Parses the text in place, which changes it.  False if it is malformed or truncated. */
 bool mfa_parse(char *text, struct mfa_parts *out);
 
 #endif

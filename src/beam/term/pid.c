@@ -43,7 +43,7 @@ uint64_t id_data(const struct id_format *f, uint64_t term)
 {
 	uint64_t d = term >> 4;
 
-	/* Up to 25 the low 32 bits of the word hold the data, the high ones the slot. */
+	/* Up to OTP 25 the data is in the low 32 bits of the word, the slot in the high ones. */
 	if (!f->whole_word)
 		return (uint32_t)term >> 4;
 	return (d & ~f->pix_mask) | ((d >> f->cl_shift) & f->cl_mask) |

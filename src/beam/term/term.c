@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The walk over a term that is written, see term.h: a stack of what is open, each with what is left
- * of it, so that depth costs memory of the heap and is bounded by the reader's limit.
+ * Walks a term and prints it, see term.h.  A stack on the heap has the open lists, tuples and maps,
+ * so that depth costs heap memory only and is bounded by the reader's limit.
  */
 #include "beam/term/term.h"
 
@@ -26,7 +26,7 @@ void print_more(struct printer *p)
 
 void print_unreadable(struct printer *p, raddr at)
 {
-	/* A label is a name of something, which an address would make anew each time. */
+	/* A label is used as a name, in which an address would differ each time. */
 	if (p->r->node && !p->r->copied)
 		strbuf_addf(p->out, "#Unreadable<0x%" PRIx64 ">", at);
 	else
@@ -54,8 +54,8 @@ static bool is_alias(struct printer *p, uint64_t atom)
 	return text && elixir_bare(text) != text;
 }
 
-/* Pairs of an atom, which is no alias, and something: as far as they are shown.  What is behind
- * PRINT_AHEAD_MAX is written as any other list. */
+/* Is it a list of pairs of an atom, which is no alias, and a value?  Checks only elements that are
+ * printed; behind PRINT_AHEAD_MAX they are printed as those of any list. */
 static bool is_keywords(struct printer *p, uint64_t list)
 {
 	uint64_t cell[2], pair[2], nr = 0;
@@ -86,7 +86,7 @@ static const char *separator(const struct printer *p)
 	return p->elixir ? ", " : ",";
 }
 
-/* The next element, in *term; false: the list ends, or cannot be read on. */
+/* Sets *term to the next element; false: the list ends, or cannot be read further. */
 static bool next_of_list(struct printer *p, struct print_frame *f, uint64_t *term)
 {
 	uint64_t cell[2], pair[3];
@@ -122,7 +122,8 @@ static bool next_of_list(struct printer *p, struct print_frame *f, uint64_t *ter
 
 /* ---- tuples --------------------------------------------------------------------------------- */
 
-/* The element of a tuple, or the value of a record's field; false: none is left to be shown. */
+/* Sets *term to the next element of a tuple, or value of a record's field; false: none is left, or
+ * the limit is reached. */
 static bool next_element(struct printer *p, struct print_frame *f, raddr at, uint64_t *term)
 {
 	if (f->done >= f->nr)
@@ -157,7 +158,7 @@ static void begin_record(struct printer *p, const struct term_view *v)
 	struct term_view name = {.kind = TERM_KIND_ATOM};
 	bool elixir = p->elixir;
 
-	p->elixir = false; /* which does not know them */
+	p->elixir = false; /* Elixir has no syntax for records */
 	strbuf_addch(p->out, '#');
 	name.term = v->record.module;
 	print_leaf(p, &name);
@@ -182,7 +183,7 @@ static bool next_field(struct printer *p, struct print_frame *f, uint64_t *term)
 	uint64_t i = f->done, place;
 	bool elixir = p->elixir, ok;
 
-	/* In the order of the definition. */
+	/* Fields are printed in the order of the definition. */
 	if (i < f->nr && term_element(p->r, f->order, (uint32_t)i, &place) == 0 &&
 	    TERM_IS_SMALL(place) && place >> 4 < f->nr)
 		i = place >> 4;
@@ -204,7 +205,7 @@ static bool next_field(struct printer *p, struct print_frame *f, uint64_t *term)
 
 /* ---- maps ----------------------------------------------------------------------------------- */
 
-/* Elixir writes maps:to_list(), io_lib walks the other way up to OTP 28. */
+/* Elixir prints in the order of maps:to_list(); io_lib in the reverse order up to OTP 28. */
 static struct map_walk *new_walk(struct printer *p, const struct term_view *v)
 {
 	struct map_walk *w = xmalloc(sizeof(*w));
@@ -213,7 +214,7 @@ static struct map_walk *new_walk(struct printer *p, const struct term_view *v)
 	return w;
 }
 
-/* All keys are atoms and no aliases, as far as they are shown; *name is that of a struct. */
+/* Are all keys that are printed atoms, and no aliases?  *name is the name of a struct. */
 static bool has_keywords(struct printer *p, const struct term_view *v, uint64_t *name)
 {
 	struct map_walk *w = new_walk(p, v);
@@ -255,7 +256,7 @@ static void begin_map(struct printer *p, const struct term_view *v)
 	push(p, f, "{");
 }
 
-/* What Elixir does not write of a struct: its name, and that it is an exception. */
+/* Keys that Elixir does not print for a struct: its name, and that it is an exception. */
 static bool is_struct_key(struct printer *p, uint64_t key)
 {
 	size_t len;
@@ -284,7 +285,7 @@ static bool next_of_map(struct printer *p, struct print_frame *f, uint64_t *term
 			strbuf_addstr(p->out, " => ");
 		return true;
 	}
-	/* One that cannot be walked to its end says so in place of the next pair. */
+	/* A map that cannot be read to its end is marked in place of the next pair. */
 	if (!next_pair(p, f, term)) {
 		if (f->walk->err) {
 			strbuf_addstr(p->out, f->done ? separator(p) : "");

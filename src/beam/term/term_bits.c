@@ -20,7 +20,7 @@
 
 #define BITS_MAX (1ull << 50) /* beyond what any memory holds */
 
-/* What refers to the off-heap Binary is there, even if that cannot be read. */
+/* Sets the fields of the off-heap Binary; a Binary that cannot be read is still set. */
 static void view_binary(struct term_reader *r, struct term_view *v, raddr binary)
 {
 	const struct beam_layout *l = r->node ? &r->node->layout : NULL;
@@ -60,7 +60,7 @@ static bool view_sub_26(struct term_reader *r, struct term_view *v)
 	uint64_t w[4], header, whole, size; /* bytes, offset, bits, whole */
 	unsigned int beyond, first;
 
-	/* Its header does not count the last word, which is the only term in it. */
+	/* The header's size is without the last word, the only one that is a term. */
 	v->heap_words = 5;
 	if (HEADER_ARITY(v->header) != 3 || !term_bytes(r, v->addr + 8, w, sizeof(w)) ||
 	    !TERM_IS_BOXED(w[3]) || !term_word(r, TERM_ADDR(w[3]), &header) ||
@@ -104,7 +104,7 @@ static bool view_sub_27(struct term_reader *r, struct term_view *v)
 	if (refers)
 		view_binary(r, v, ref[1]);
 	bytes = w[0] & ~SUB_BITS_FLAGS;
-	/* Not known: none that can be read.  A reader without node has no better address. */
+	/* Volatile: the Binary has the address; 0 is unreadable.  Without node w[0] is used. */
 	if ((w[0] & SUB_BITS_VOLATILE) && l)
 		bytes = refers && l->binary_orig_bytes >= 0
 				? ref[1] + (uint32_t)l->binary_orig_bytes
@@ -146,7 +146,7 @@ bool term_bits(struct term_reader *r, const struct term_view *v, uint64_t nth, v
 		return true;
 	if (!term_bytes(r, v->bits.bytes + nth, out, size))
 		return false;
-	/* The last byte's bits may reach into one more. */
+	/* The bits of the last byte may extend to the next byte. */
 	if (shift && (nth + size) * 8 < end && !term_bytes(r, v->bits.bytes + nth + size, &next, 1))
 		return false;
 	for (size_t i = 0; shift && i < size; i++) {

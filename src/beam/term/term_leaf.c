@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Terms that hold no terms, as text: atoms, numbers, strings, identifiers, funs.  What io_lib
- * (io_lib.erl, io_lib_pretty.erl) writes, and erl_printf_term.c for what io_lib leaves to the VM;
- * Elixir's as Inspect of 1.14 to 1.18.
+ * Prints terms that contain no terms: atoms, numbers, strings, identifiers, funs.  As io_lib
+ * (io_lib.erl, io_lib_pretty.erl) does, and erl_printf_term.c for terms that io_lib passes to the
+ * VM; Elixir's as Inspect of 1.14 to 1.18.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -18,14 +18,14 @@
 #include "names/names.h"
 #include "names/utf8.h"
 
-/* Digits of larger integers take too long to be found: the work grows with their square. */
+/* Limit of the digits of integers that are printed: the time of the conversion is quadratic. */
 #define BIG_MAX_SHOWN	2048
 #define DECIMAL_DIGITS	19
 #define DECIMAL_DIVISOR 10000000000000000000ull
 
 /* ---- characters ----------------------------------------------------------------------------- */
 
-/* Characters that Erlang writes as themselves in a string: up to 255 those of
+/* Characters that Erlang prints unchanged in a string: up to 255 those of
  * io_lib:printable_latin1_list/1, else those of printable_unicode_list/1. */
 static bool printable(uint32_t c, uint32_t last)
 {
@@ -35,7 +35,7 @@ static bool printable(uint32_t c, uint32_t last)
 	       (c >= 0xa0 && c <= last && (c < 0xd800 || c > 0xdfff) && c != 0xfffe && c != 0xffff);
 }
 
-/* Of String.printable?/1, and up to 0x7e of List.ascii_printable?/1. */
+/* As String.printable?/1, and up to 0x7e as List.ascii_printable?/1. */
 static bool elixir_printable(uint32_t c)
 {
 	return c == 7 || c == 0x7f || printable(c, 0x10ffff);
@@ -55,7 +55,7 @@ static void add_char(struct strbuf *out, uint32_t c)
 	}
 }
 
-/* Bytes of text that a string may still take. */
+/* How many bytes of text are left for a string. */
 static size_t room(const struct printer *p)
 {
 	size_t left = p->r->max_len > p->out->len ? p->r->max_len - p->out->len : 0;
@@ -86,7 +86,7 @@ static void print_atom(struct printer *p, uint64_t atom)
 	if (p->elixir)
 		elixir_format_atom(p->out, text, len);
 	else if (p->r->otp < 27 && (strcmp(text, "maybe") == 0 || strcmp(text, "else") == 0))
-		strbuf_addstr(p->out, text); /* no reserved words yet */
+		strbuf_addstr(p->out, text); /* not reserved before OTP 27 */
 	else
 		names_format_atom(p->out, text, len);
 }
@@ -101,7 +101,7 @@ void print_key(struct printer *p, uint64_t atom)
 	strbuf_addch(p->out, ' ');
 }
 
-/* As print_atom_name() of erl_printf_term.c: without reserved words, and quotes around '@'. */
+/* As print_atom_name() of erl_printf_term.c: reserved words are not quoted, '@' is. */
 static void print_vm_atom(struct printer *p, uint64_t atom)
 {
 	size_t len, size;
@@ -140,7 +140,7 @@ static void print_big(struct printer *p, const struct term_view *v)
 	uint64_t nr = v->big.nr_digits, *digits, *parts;
 	size_t nr_parts = 0;
 
-	/* 64 bits are more than 19 decimal digits. */
+	/* 64 bits need at least 19 decimal digits. */
 	if (nr > BIG_MAX_SHOWN || nr * DECIMAL_DIGITS > p->r->max_len) {
 		print_more(p);
 		return;
@@ -152,7 +152,7 @@ static void print_big(struct printer *p, const struct term_view *v)
 		free(digits);
 		return;
 	}
-	parts = xmalloc(8 * (nr + nr / 32 + 2)); /* 64 bits are less than 20 decimal digits */
+	parts = xmalloc(8 * (nr + nr / 32 + 2)); /* 64 bits need at most 20 decimal digits */
 	while (nr > 0) {
 		unsigned __int128 rest = 0;
 
@@ -172,8 +172,8 @@ static void print_big(struct printer *p, const struct term_view *v)
 	free(digits);
 }
 
-/* The shortest digits that read back as the same number; in the shorter notation, and always
- * scientific from 2^53 on, as float_to_list(F, [short]) of OTP 25 and later. */
+/* The shortest digits that read back as the same number, in the shorter notation; scientific from
+ * 2^53 on, as float_to_list(F, [short]) of OTP 25 and later. */
 void print_float(struct strbuf *out, double value, bool plain_only)
 {
 	char text[32], digits[20];
@@ -207,7 +207,7 @@ void print_float(struct strbuf *out, double value, bool plain_only)
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-/* A character of a list that is text: -1 if it makes the list none. */
+/* A character of a list that is printed as text; -1: not such a character. */
 static int list_char(const struct printer *p, uint64_t term)
 {
 	uint64_t c = term >> 4;
@@ -252,7 +252,8 @@ bool print_char_list(struct printer *p, uint64_t list)
 
 enum binary_text { TEXT_NONE, TEXT_ASCII, TEXT_UTF8, TEXT_LATIN1 };
 
-/* What the bytes are, as io_lib's ~tp or Elixir asks; *len loses a character that `cut` has cut. */
+/* Decides how to print the bytes, as io_lib's ~tp or Elixir does; an incomplete character at the
+ * end is removed from *len if the bytes were truncated (`cut`). */
 static enum binary_text classify(const char *s, size_t *len, bool cut, bool elixir)
 {
 	bool ascii = true, utf8 = true, latin1 = true;
@@ -302,7 +303,7 @@ static void print_text(struct printer *p, const char *s, size_t len, bool cut,
 	strbuf_addstr(p->out, text == TEXT_UTF8 ? "/utf8>>" : ">>");
 }
 
-/* As many bytes as fit, and the bits beyond the last one. */
+/* Prints as many bytes as the limits allow, and the bits of an incomplete last byte. */
 static void print_bytes(struct printer *p, const char *s, size_t len, const struct term_view *v)
 {
 	const char *separator = p->elixir ? ", " : ",";
@@ -325,7 +326,7 @@ static void print_bytes(struct printer *p, const char *s, size_t len, const stru
 	strbuf_addstr(p->out, ">>");
 }
 
-/* The first *len bytes; of what was copied, as many as were: at least one. */
+/* Reads the first *len bytes; of copied words as many as there are, at least one. */
 static bool first_bytes(struct printer *p, const struct term_view *v, char *bytes, size_t *len)
 {
 	size_t none = *len, have = 0;
@@ -426,7 +427,7 @@ static void print_fun(struct printer *p, const struct term_view *v)
 		strbuf_addch(p->out, '>');
 		return;
 	}
-	/* The VM does not quote it. */
+	/* The VM does not quote this name. */
 	strbuf_addstr(p->out, "#Fun<");
 	strbuf_add(p->out, text, len);
 	strbuf_addf(p->out, ".%d.%d>", (int)v->fun.index, (int)v->fun.old_uniq);
@@ -473,7 +474,7 @@ void print_leaf(struct printer *p, const struct term_view *v)
 		print_big(p, v);
 		break;
 	case TERM_KIND_FLOAT:
-		if (isfinite(v->real)) /* there are no others */
+		if (isfinite(v->real)) /* the VM has no infinities or NaNs */
 			print_float(p->out, v->real, p->elixir && size >= 1.0 && size < 1.0e16);
 		else
 			print_unreadable(p, v->addr);

@@ -19,7 +19,7 @@
 #define HEAD_CHILDREN 16
 #define NODE_CHILDREN 8
 
-/* Pairs with the same hash, of which there are few by its nature. */
+/* Limit of pairs with the same hash, of which there are normally few. */
 #define COLLISIONS_MAX 65536
 
 static bool is_map_header(const struct term_reader *r, uint64_t header)
@@ -27,7 +27,7 @@ static bool is_map_header(const struct term_reader *r, uint64_t header)
 	return HEADER_SUBTAG(header) == (r->otp >= 27 ? SUBTAG_MAP : SUBTAG_MAP_26);
 }
 
-/* The children of a head, or of a node of a trie. */
+/* Number of children of a trie's head or node. */
 static uint32_t nr_children(uint64_t header)
 {
 	return HEADER_MAP_TYPE(header) == MAP_HEAD_ARRAY
@@ -70,13 +70,13 @@ static bool stop(struct map_walk *w, int err)
 	return false;
 }
 
-/* One level down: to the node that `term` is. */
+/* Descends to the child node `term`. */
 static bool descend(struct map_walk *w, struct term_reader *r, uint64_t term)
 {
 	uint64_t header;
 	uint32_t nr;
 
-	/* No leaf hangs deeper than that, so no cycle goes on for ever. */
+	/* The depth is limited, so that cycles end. */
 	if (!TERM_IS_BOXED(term) || w->level >= MAP_MAX_LEVELS ||
 	    w->nodes++ > MAP_MAX_LEVELS * (w->seen + 1))
 		return stop(w, -EBADMSG);
@@ -103,7 +103,7 @@ static uint32_t which(const struct map_walk *w, const struct map_level *l)
 static bool next_flat(struct map_walk *w, struct term_reader *r, uint64_t *key, uint64_t *value)
 {
 	struct map_level *l = &w->levels[0];
-	/* The order of keys in a flat map is that of maps:to_list() too. */
+	/* maps:to_list() has the order of a flat map's keys. */
 	uint32_t i = l->next;
 
 	if (i >= l->nr)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the files that write terms: term.c has the walk, term_leaf.c what holds no terms. */
+/* Shared by the files that print terms: term.c walks them, term_leaf.c prints their leaves. */
 #ifndef EBEAM_BEAM_TERM_PRINT_H
 #define EBEAM_BEAM_TERM_PRINT_H
 
@@ -11,19 +11,19 @@ enum print_kind { PRINT_LIST, PRINT_TUPLE, PRINT_MAP, PRINT_RECORD };
 struct print_frame {
 	enum print_kind kind;
 	bool keywords; /* [a: 1], %{a: 1} */
-	bool valued;   /* of a map: the key is written, `value` is next */
-	bool closing;  /* nothing but the bracket is left */
-	bool secret;   /* the value of a map, what is left of a tuple */
+	bool valued;   /* map: the key is printed, `value` is next */
+	bool closing;  /* only the closing bracket is left */
+	bool secret;   /* the value (map) or the remaining elements (tuple) are a secret */
 	uint64_t done, nr;
-	uint64_t term; /* what is left of a list; key of a struct's name, not written again */
+	uint64_t term; /* rest of a list; key of a struct's name, which is not printed again */
 	uint64_t value;
-	raddr keys, values; /* of a flat map, record; values alone of a tuple */
+	raddr keys, values; /* of a flat map or record; for a tuple only `values` */
 	uint64_t order;
-	struct map_walk *walk; /* of a map of hashes; owned */
+	struct map_walk *walk; /* of a hash trie; owned */
 };
 
-/* Elements that are looked at before it is known how they are written, in one term: more than fit
- * 16 MiB of text.  Without it a list that begins with itself takes time without end. */
+/* Limit of elements of one term that are examined before they are printed, more than fit 16 MiB of
+ * text.  A list that contains itself as first element would otherwise take exponential time. */
 #define PRINT_AHEAD_MAX (1u << 22)
 
 struct printer {
@@ -31,27 +31,27 @@ struct printer {
 	struct strbuf *out;
 	VEC(struct print_frame) frames;
 	bool elixir;
-	bool secret;	/* what is next */
-	uint64_t ahead; /* of PRINT_AHEAD_MAX */
+	bool secret;	/* the next term is a secret */
+	uint64_t ahead; /* elements examined, up to PRINT_AHEAD_MAX */
 };
 
 bool print_full(const struct printer *p);
 void print_more(struct printer *p); /* "..." */
-/* What could not be read: "#Unreadable<0x1234>". */
+/* Prints a mark for memory that could not be read: "#Unreadable<0x1234>". */
 void print_unreadable(struct printer *p, raddr at);
 
-/* Is what belongs to this key a secret? */
+/* Does this key have a secret value? */
 bool print_is_secret(struct printer *p, uint64_t key);
-/* A secret: "***", unless it is plainly none (true, undefined, nothing). */
+/* Prints a secret as "***", or a value that shows that there is none (true, undefined, nothing). */
 void print_secret(struct printer *p, uint64_t term);
 
-/* Terms that hold no terms, in the style of the printer. */
+/* Prints a term that contains no terms, in the style of the printer. */
 void print_leaf(struct printer *p, const struct term_view *v);
-/* An atom as the key of keywords or of a record's fields. */
+/* Prints an atom as the key of a keyword, or of a record's field. */
 void print_key(struct printer *p, uint64_t atom);
-/* A list that is text: written, or false. */
+/* Prints a list that is text; false if it is none. */
 bool print_char_list(struct printer *p, uint64_t list);
-/* As Erlang writes a float; `plain` without exponent. */
+/* Prints a float in Erlang's syntax; `plain`: without exponent. */
 void print_float(struct strbuf *out, double value, bool plain);
 
 #endif

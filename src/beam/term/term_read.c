@@ -17,14 +17,14 @@
 #define REF_PID_WORDS	  3
 #define REF_NUMBERS	  3
 #define REF_PID_NUMBERS	  5
-#define MAGIC_REF_NUMBERS 16 /* from Binary.orig_size, past the destructor: erl_binary.h */
+#define MAGIC_REF_NUMBERS 16 /* offset from Binary.orig_size: behind the destructor, erl_binary.h */
 #define EXTERNAL_DATA	  24 /* ExternalThing {header, ErlNode *, next, data} */
 #define EXTERNAL_ID_WORDS 3
 #define EXTERNAL_REF_MAX  5
 
-/* Fun header from OTP 27 on: arity in bits 8 to 15, size of the environment above them (which up to
- * OTP 28 counts a reference to the entry, so that no environment tells an external fun), and from
- * OTP 29 on a bit for external funs. */
+/* Fun header since OTP 27: arity in bits 8 to 15, size of the environment above them (up to OTP 28
+ * with a reference to the entry, so that only external funs have size 0), and since OTP 29 a bit
+ * for external funs. */
 #define FUN_ARITY(h)	   (((h) >> 8) & 0xff)
 #define FUN_ENV_27(h)	   (((h) >> 16) & 0x1ff)
 #define FUN_FREE_28(h)	   (((h) >> 16) & 0xff)
@@ -37,7 +37,7 @@
 #define RECORD_KEYS	  48
 #define RECORD_MAX_FIELDS 65536
 
-#define WALK_STEPS_MAX (1ull << 27) /* cells that one reader walks with term_next() in its life */
+#define WALK_STEPS_MAX (1ull << 27) /* limit of cells in all walks of a reader by term_next() */
 
 static const char *const kind_names[] = {
 	[TERM_KIND_ATOM] = "atom",
@@ -113,7 +113,7 @@ void term_window_close(struct term_reader *r)
 	r->window = NULL;
 }
 
-/* The whole line at an address, or NULL. */
+/* The line at an address; NULL if it cannot be read as a whole. */
 static const uint8_t *line_at(struct term_reader *r, raddr at)
 {
 	struct term_window *w = r->window;
@@ -171,7 +171,7 @@ bool term_word(struct term_reader *r, raddr addr, uint64_t *value)
 	return term_bytes(r, addr, value, sizeof(*value));
 }
 
-/* Of what is no part of a term. */
+/* Reads memory that is no part of a term. */
 static bool vm_bytes(struct term_reader *r, raddr addr, void *buf, size_t size)
 {
 	return r->copied && r->node ? mem_read(r->node->mem, addr, buf, size) == 0
@@ -196,7 +196,7 @@ static bool view_ref(struct term_reader *r, struct term_view *v)
 		return false;
 	v->heap_words = words + 1;
 	if (data[0] == REF_MARKER) {
-		/* Up to OTP 25 the pid behind an alias is no number of it. */
+		/* Up to OTP 25 the pid of an alias is not printed as one of its numbers. */
 		if (words == REF_PID_WORDS && r->otp >= 26)
 			nr = REF_PID_NUMBERS;
 		v->kind = TERM_KIND_REF;
@@ -213,8 +213,8 @@ static bool view_ref(struct term_reader *r, struct term_view *v)
 			v->id.numbers, 4 * REF_NUMBERS);
 }
 
-/* The node of an external identifier: name, creation, and the number that stands for it in text:
- * the atom of its name, or 0 if it is this node in an earlier life (dist_entry_channel_no() of
+/* Node of an external identifier: name, creation, and the first number of its text: that of the
+ * name's atom, or 0 for an earlier instance of this node (dist_entry_channel_no() of
  * erl_node_tables.h). */
 static bool view_node(struct term_reader *r, struct term_view *v, raddr node)
 {
@@ -267,7 +267,7 @@ static bool view_entry(struct term_reader *r, struct term_view *v, raddr entry, 
 	uint32_t index, uniq;
 
 	v->kind = external ? TERM_KIND_EXPORT : TERM_KIND_FUN;
-	if (!l) /* it is one, of a module that is not known */
+	if (!l) /* a fun of an unknown module */
 		return true;
 	if (external) {
 		if (l->export_mfa < 0 ||
@@ -344,7 +344,7 @@ static bool view_fun(struct term_reader *r, struct term_view *v)
 		return false;
 	v->heap_words = 2 + (uint32_t)words;
 	v->fun.arity = FUN_ARITY(h);
-	/* In OTP 27 the last word of an environment refers to the entry. */
+	/* In OTP 27 the last word of the environment refers to the entry. */
 	v->fun.nr_free = r->otp == 27 && words ? words - 1 : words;
 	v->fun.environment = v->addr + 16;
 	return view_entry(r, v, entry, external);
@@ -352,7 +352,8 @@ static bool view_fun(struct term_reader *r, struct term_view *v)
 
 static bool view_record(struct term_reader *r, struct term_view *v)
 {
-	uint64_t words = HEADER_ARITY(v->header), definition, w[6]; /* from its header on */
+	uint64_t words = HEADER_ARITY(v->header), definition, w[6]; /* definition, with its
+								     * header */
 
 	if (words < 1 || words > RECORD_MAX_FIELDS || !term_word(r, v->addr + 8, &definition) ||
 	    !TERM_IS_BOXED(definition) || !term_bytes(r, TERM_ADDR(definition), w, sizeof(w)) ||
@@ -395,7 +396,7 @@ static bool view_boxed(struct term_reader *r, struct term_view *v)
 	uint64_t raw;
 
 	if (!term_word(r, v->addr, &v->header) || (v->header & 3))
-		return false; /* not mapped; moved away by a collection */
+		return false; /* not mapped, or moved by a GC */
 	switch (HEADER_SUBTAG(v->header)) {
 	case SUBTAG_TUPLE:
 		return view_tuple(v);
@@ -441,7 +442,7 @@ static bool view_cons(struct term_reader *r, struct term_view *v)
 	v->heap_words = 2;
 	v->cons.head = cell[0];
 	v->cons.tail = cell[1];
-	return cell[0] != 0; /* moved away by a collection */
+	return cell[0] != 0; /* 0: moved by a GC */
 }
 
 static bool view_immediate(struct term_view *v, uint64_t term)
@@ -534,8 +535,8 @@ bool term_is_tagged(struct term_reader *r, uint64_t term, uint64_t atom, uint32_
 	       first == atom;
 }
 
-/* Where a walk that has come to `list` is counted; of several the one that went on last.  A new
- * one takes the place of one that has ended, or of the one that has gone least far. */
+/* The walk that has come to `list`, the last used of several.  A new one replaces one that has
+ * ended, or the shortest. */
 static struct term_walk *walk_at(struct term_reader *r, uint64_t list)
 {
 	struct term_walk *place = &r->walks[0], *found = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Values that are not written because of the key that they belong to, see term.h. */
+/* Masks values that belong to secret keys, see term.h. */
 #include <string.h>
 
 #include "abi/vm.h"
@@ -27,7 +27,7 @@ bool print_is_secret(struct printer *p, uint64_t key)
 	return secret;
 }
 
-/* Whether a password is set at all may be known. */
+/* Values that only show whether a password is set are printed. */
 static bool is_nothing(struct printer *p, uint64_t term, struct term_view *v)
 {
 	static const char *const names[] = {"true", "false", "undefined", "nil", "none"};

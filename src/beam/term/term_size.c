@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "beam/term/term_internal.h"
 
-/* What is still to be counted: words of memory that hold terms. */
+/* Words of memory with terms that are still to be counted. */
 struct span {
 	raddr at;
 	uint64_t nr;
@@ -64,7 +64,7 @@ static void count_map(struct sizing *s, const struct term_view *v)
 	later(s, v->map.keys, nr);
 }
 
-/* A node of a hash trie, which is no term of its own. */
+/* Counts a node of a hash trie, which is no term. */
 static bool count_map_node(struct sizing *s, uint64_t term)
 {
 	uint64_t header, nr;
@@ -84,7 +84,7 @@ static void count_fun(struct sizing *s, const struct term_view *v)
 	if (v->kind == TERM_KIND_FUN && s->r->otp == 27)
 		s->words += FUN_REF_WORDS;
 	if (TERM_IS_POINTER(v->fun.creator))
-		later(s, v->fun.environment - 8, 1); /* it stands before that */
+		later(s, v->fun.environment - 8, 1); /* the creator is the word before */
 	later(s, v->fun.environment, v->fun.nr_free);
 }
 
@@ -115,7 +115,7 @@ static void count(struct sizing *s, uint64_t term)
 		count_fun(s, &v);
 		break;
 	case TERM_KIND_RECORD:
-		later(s, v.addr + 8, 1); /* its definition, which looks like a tuple */
+		later(s, v.addr + 8, 1); /* its definition, which has the form of a tuple */
 		later(s, v.record.values, v.record.nr_fields);
 		break;
 	default:
@@ -123,8 +123,8 @@ static void count(struct sizing *s, uint64_t term)
 	}
 }
 
-/* The first word of the last span; which is gone with its last word, so that a long list needs no
- * room. */
+/* Takes the first word of the last span.  The span is removed with its last word, so that a long
+ * list needs no further memory. */
 static uint64_t next(struct sizing *s)
 {
 	struct span *span = &s->todo.data[s->todo.len - 1];
