@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions through which allocators get carriers and give them back, and take them in and out
- * of use.  They are static in the VM, but each allocator points to those that it uses, in every
+ * The functions by which allocators get and free carriers, and add them to and remove them from
+ * use.  They are static in the VM, but each allocator has pointers to those it uses, in every
  * release, with or without symbols.
  */
 #ifndef EBEAM_BEAM_ALLOCATOR_CALLS_H
@@ -17,11 +17,11 @@ struct allocator_calls {
 	struct {
 		const char *name; /* "Allctr_t.mseg_alloc" */
 		raddr addr;
-	} v[ALLOCATOR_CALLS_MAX]; /* each once */
+	} v[ALLOCATOR_CALLS_MAX]; /* without duplicates */
 	size_t nr;
 };
 
-/* Error: the allocators cannot be found or read. */
+/* Fails if the allocators cannot be found or read. */
 int allocator_calls_read(struct allocator_calls *out, struct beam_node *n, struct error *err);
 
 #endif

@@ -24,7 +24,7 @@
 #define FIX_OWN_USED	   48
 #define FIX_TYPE_SIZE_MAX  65536
 /*
- * The kinds in the order of their numbers (erl_alloc.types, OTP 25 to 29), and which of them
+ * Kinds of fix_alloc in the order of their numbers (erl_alloc.types, OTP 25 to 29), and those that
  * erlang:memory() counts as processes (erlang.erl, get_fix_proc/2): proc, msg_ref, ll_ptimer,
  * hl_ptimer, bif_timer, monitor, link.
  */
@@ -95,7 +95,7 @@ static void add_count(struct allocator *a, const struct allocator_count *c)
 	}
 }
 
-/* Numbers of allocators that an instance counts by: both of its tables agree on it. */
+/* Number of allocator types that an instance counts by; its two tables must agree. */
 static uint32_t count_types(const struct beam_layout *l)
 {
 	uint32_t pool = (uint32_t)(l->allctr_cpool_blocks - l->allctr_cpool_blocks_size) / 8;
@@ -118,7 +118,7 @@ static void read_counts(struct allocator *a, const uint8_t *bytes, const struct 
 	add_count(a, &a->pool);
 }
 
-/* What of fix_alloc belongs to processes. */
+/* Adds the kinds of fix_alloc that belong to processes. */
 static bool read_fix(struct allocators *out, struct beam_node *n, const uint8_t *bytes)
 {
 	raddr addr = bytes_u64(bytes, (size_t)n->layout.allctr_fix);
@@ -129,7 +129,7 @@ static bool read_fix(struct allocators *out, struct beam_node *n, const uint8_t 
 		return true;
 	if (mem_read(n->mem, addr, fix, sizeof(fix)) != 0)
 		return false;
-	/* The first kind is the process: a list in another order would not be counted wrong. */
+	/* The first kind must be the process: detects lists with another order. */
 	if (bytes_u64(fix, FIX_PROC * FIX_SIZE + FIX_TYPE_SIZE) <
 		    (uint64_t)n->layout.process_size ||
 	    bytes_u64(fix, FIX_PROC * FIX_SIZE + FIX_TYPE_SIZE) >
@@ -154,7 +154,7 @@ static bool read_fix(struct allocators *out, struct beam_node *n, const uint8_t 
 	return true;
 }
 
-/* "eheap_" -> "eheap_alloc"; false if the prefix is none. */
+/* "eheap_" -> "eheap_alloc"; false if it is no such prefix. */
 static bool read_type(struct allocators *out, struct beam_node *n, const uint8_t *bytes,
 		      uint32_t number)
 {
@@ -188,9 +188,9 @@ static bool read_instance(struct allocators *out, struct beam_node *n, const uin
 	return !bytes_u64(bytes, (size_t)l->allctr_fix) || read_fix(out, n, bytes);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- all allocators ------------------------------------------------------------------------- */
 
-/* One allocator: its instances at once. */
+/* Reads all instances of an allocator at once. */
 static int read_allocator(struct allocators *out, struct beam_node *n, uint32_t number,
 			  const struct allocator_instances *in)
 {
@@ -233,7 +233,7 @@ int allocators_read(struct allocators *out, struct beam_node *n, struct error *e
 
 	memset(out, 0, sizeof(*out));
 	rc = mem_read(n->mem, n->anchors.allocators, info, nr * ALLOCATOR_INFO_SIZE);
-	/* Number 0 is none, 1 is the C library's malloc, the last one is for the VM's own tests. */
+	/* 0 is no allocator, 1 is the C library's malloc, the last is for the VM's own tests. */
 	for (uint32_t i = 2; !rc && i < nr; i++) {
 		const uint8_t *e = info + (size_t)i * ALLOCATOR_INFO_SIZE;
 		struct allocator_instances in;

@@ -13,7 +13,7 @@
 #define TABLE	    "ac_tab"
 #define READ_TRIES  4
 #define OBJECTS_MAX 1000000
-#define NAME_MAX    4096 /* of a key that is no atom */
+#define NAME_MAX    4096 /* limit for a key that is no atom */
 #define VSN_MAX	    100
 /* Of #appl{name, appl_data, descr, id, vsn, ...}, application_controller.erl. */
 #define APPL_VSN 5
@@ -160,7 +160,7 @@ static int by_name(const void *a, const void *b)
 	const struct app_env_app *x = a, *y = b;
 	int order = strcmp(x->text, y->text);
 
-	/* Of two that are the same, the one that is loaded first. */
+	/* If equal, the loaded application first. */
 	return order ? order : (int)y->loaded - (int)x->loaded;
 }
 
@@ -179,7 +179,7 @@ static int by_app_and_name(const void *a, const void *b, void *arg)
 	return order ? order : x->app < y->app ? -1 : 1;
 }
 
-/* An environment may be set of what is not loaded (yet, or any more). */
+/* Adds applications with environment that are not loaded (yet, or any more). */
 static void add_not_loaded(struct reading *w)
 {
 	struct app_env *e = w->out;
@@ -194,7 +194,7 @@ static void add_not_loaded(struct reading *w)
 	}
 }
 
-/* Joins the two tables. */
+/* Sets for each application its range of keys. */
 static void connect(struct app_env *e)
 {
 	size_t nr = 0, key = 0;
@@ -215,7 +215,7 @@ static void connect(struct app_env *e)
 	e->apps.len = nr;
 }
 
-/* An object that moved while it was looked for may have come twice. */
+/* Removes duplicates: an object that moved during the walk may have been read twice. */
 static void drop_doubles(struct app_env *e)
 {
 	size_t nr = 0;

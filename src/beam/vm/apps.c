@@ -37,7 +37,7 @@ static struct app *find_or_add(struct reading *w, uint64_t name)
 	return &w->out->v.data[w->out->v.len - 1];
 }
 
-/* An element is a module, or {Module, Version}. */
+/* An element of the list is a module, or {Module, Version}. */
 static void take_modules(struct reading *w, struct app *a, uint64_t list)
 {
 	uint64_t head, module;
@@ -59,7 +59,7 @@ static void take_loaded(struct reading *w, uint64_t name, uint64_t appl)
 	struct strbuf vsn = STRBUF_INIT;
 	uint64_t term, mods;
 
-	if (!a || a->nr || a->vsn) /* seen twice */
+	if (!a || a->nr || a->vsn) /* read twice */
 		return;
 	if (term_element(w->r, appl, APPL_VSN, &term) == 0 &&
 	    term_text(w->r, term, &vsn, VSN_MAX) && vsn.len)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Applications of a node: what is loaded, with its modules, and what runs, with its application
- * master.  From the ETS table ac_tab: {{loaded, Name}, #appl{}} and {{application_master, Name},
- * Pid}.
+ * Applications of a node: the loaded ones with their modules, and the running ones with their
+ * application masters.  From the ETS table ac_tab: {{loaded, Name}, #appl{}} and
+ * {{application_master, Name}, Pid}.
  *
  * application:get_application(Pid) is the application whose master is the group leader of the
  * process; application:get_application(Module) the one whose modules it is among.
@@ -18,20 +18,20 @@
 
 struct app {
 	uint64_t name;	  /* atom */
-	const char *text; /* of it, of the node's atoms */
-	char *vsn;	  /* NULL = not known; owned */
-	uint64_t master;  /* pid; 0 = it does not run, or has no processes */
-	size_t first, nr; /* of struct apps.modules */
+	const char *text; /* its text, from the node's atoms */
+	char *vsn;	  /* NULL = unknown; owned */
+	uint64_t master;  /* pid; 0 = not running, or without processes */
+	size_t first, nr; /* range in struct apps.modules */
 };
 
 struct apps {
-	VEC(struct app) v;	/* by name */
-	VEC(uint64_t) modules;	/* atoms, application by application */
+	VEC(struct app) v;	/* sorted by name */
+	VEC(uint64_t) modules;	/* atoms, by application */
 	uint64_t torn, missing; /* objects that could not be read, or were not found */
 };
 
-/* `r` comes from term_reader_init().  *table is that of the last time, zeros at first: it is not
- * looked for again while it is there.  *out is overwritten; free it with apps_free(). */
+/* `r` must be from term_reader_init().  *table is from the last call, zeros at first: the table is
+ * only searched again when it is gone.  *out is overwritten; free it with apps_free(). */
 int apps_read(struct beam_node *n, struct term_reader *r, struct ets_table *table, struct apps *out,
 	      struct error *err);
 void apps_free(struct apps *a);

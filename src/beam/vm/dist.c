@@ -57,8 +57,8 @@ struct entries {
 	VEC(raddr) v;
 };
 
-/* All entries: first those in the buckets, then those behind them, and so on.  HashBucket.next is
- * the first word of each. */
+/* Finds all entries: the first ones of all buckets, then those behind these, and so on.
+ * HashBucket.next is the first word of an entry. */
 static int find_entries(struct beam_node *n, struct entries *out, uint64_t *cut)
 {
 	struct dist_hash hash;
@@ -74,7 +74,7 @@ static int find_entries(struct beam_node *n, struct entries *out, uint64_t *cut)
 		if (buckets[i])
 			vec_push(&out->v, buckets[i]);
 	free(buckets);
-	/* Some may come while we look, not as many as there are. */
+	/* Limit for a cycle; some entries may be added meanwhile. */
 	max = 2 * hash.nr_entries + 64;
 	for (size_t i = 0; !rc && i < out->v.len; i++) {
 		raddr next;
@@ -168,7 +168,7 @@ static void read_entries(struct beam_node *n, struct dist_list *out, const struc
 	}
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- list ----------------------------------------------------------------------------------- */
 
 static int rank(const struct dist_facts *d)
 {
@@ -192,7 +192,7 @@ static int by_rank_and_name(const void *a, const void *b, void *arg)
 	return strcmp(p ? p : "", q ? q : "");
 }
 
-/* This node: its name, creation and DistEntry.  Starting distribution replaces the ErlNode. */
+/* Reads this node's name, creation and DistEntry.  Starting distribution replaces the ErlNode. */
 static int read_this_node(struct beam_node *n, struct dist_list *out, raddr *entry)
 {
 	raddr node = n->anchors.this_node;

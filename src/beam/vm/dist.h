@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The other nodes that a node knows, and its connections to them: what nodes/1 and dist_get_stat/1
- * say.  All of them stand in one hash table, whatever their state.
+ * The other nodes that a node knows, and its connections to them, as in nodes/1 and
+ * dist_get_stat/1.  All are in one hash table, whatever their state.
  *
  * erl_node_tables.h, dist.c, OTP 25 to 29.
  */
@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "beam/node/node.h"
 
-/* More than this of a table that should hold so many others is not believed. */
+/* Limit of the entries of the table; more are taken for an error. */
 #define DIST_ENTRIES_MAX (1u << 20)
 
 /* Hash.shift, .nobjs and .bucket of a table; its buckets are 1 << (64 - shift) (hash.h). */
@@ -23,7 +23,7 @@ struct dist_hash {
 	raddr buckets;
 	uint64_t nr_buckets, nr_entries;
 };
-/* 0, or -EBADMSG if this cannot be such a table. */
+/* 0, or -EBADMSG if it is no such table. */
 int dist_hash_read(struct mem *mem, const struct beam_layout *l, raddr table,
 		   struct dist_hash *out);
 
@@ -34,7 +34,7 @@ enum dist_state { /* enum dist_entry_state */
 		  DIST_EXITING,
 };
 enum dist_type {
-	DIST_NONE, /* not connected: nobody has said yet */
+	DIST_NONE, /* never connected */
 	DIST_THIS,
 	DIST_VISIBLE,
 	DIST_HIDDEN,
@@ -51,14 +51,14 @@ struct dist_facts {
 	uint64_t dflags;
 	uint64_t controller; /* port or pid term; 0 = none */
 	uint64_t in, out;    /* packets */
-	uint64_t queue;	     /* bytes that the connection has not taken yet */
+	uint64_t queue;	     /* bytes in the output queue of the connection */
 	bool busy;	     /* senders are suspended */
 	bool torn;
-	size_t first_waiting, nr_waiting; /* of those, in dist_list.waiting */
+	size_t first_waiting, nr_waiting; /* range in dist_list.waiting: suspended senders */
 };
 
 struct dist_list {
-	VEC(struct dist_facts) v; /* this node first, then connected ones, each by name */
+	VEC(struct dist_facts) v; /* this node first, then connected ones; sorted by name */
 	VEC(uint64_t) waiting;	  /* pid terms */
 	char name[256];		  /* of this node */
 	uint32_t creation;

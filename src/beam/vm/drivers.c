@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See drivers.h.  By symbol where there are any; else all words of the executable's writable data
- * are tried: drivers that stand there, and pointers to drivers.  Either way what is found must
+ * See drivers.h.  Finds drivers by symbol if there are symbols; else tries all words of the
+ * executable's writable data as drivers and as pointers to drivers.  In both cases a driver must
  * agree with the entry that it was made from.
  */
 #include "beam/vm/drivers.h"
@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "target/objects.h"
 
-/* erts_driver_t is 192 bytes with all its callbacks; where `entry` stands, OTP 24 to 29. */
+/* erts_driver_t is 192 bytes with all its callbacks; offset of `entry`, OTP 24 to 29. */
 #define DRIVER_SIZE  192
 #define DRIVER_ENTRY 64
 #define MAX_DRIVERS  256
@@ -57,7 +57,7 @@ static bool is_code(const struct finder *f, raddr addr)
 	return map && map->x;
 }
 
-/* True if these bytes are a driver; then *d has all but its address. */
+/* Parses a driver; true if it is one: *d then has all but its address. */
 static bool parse_driver(const struct finder *f, const uint8_t *bytes, struct driver_facts *d)
 {
 	static const int32_t offsets[NR_DRIVER_CALLBACKS] = {
@@ -88,7 +88,7 @@ static bool parse_driver(const struct finder *f, const uint8_t *bytes, struct dr
 	       d->callbacks[DRIVER_STOP] == bytes_u64(from, ENTRY_STOP);
 }
 
-/* The driver at `addr`, if it is one, and those that it is listed with. */
+/* Adds the driver at `addr`, if it is one, and those before and behind it in its list. */
 static bool take(struct finder *f, raddr addr)
 {
 	const struct beam_layout *l = &f->node->layout;
@@ -102,7 +102,7 @@ static bool take(struct finder *f, raddr addr)
 	vec_push(&f->found, d);
 	next = bytes_u64(bytes, l->driver_next);
 	prev = bytes_u64(bytes, l->driver_prev);
-	/* Each call adds a driver or ends, so this does too. */
+	/* The recursion ends, as each call adds a driver or returns. */
 	take(f, next);
 	take(f, prev);
 	return true;
@@ -111,7 +111,7 @@ static bool take(struct finder *f, raddr addr)
 static bool by_symbol(struct finder *f)
 {
 	static const char *const unlisted[] = {"fd_driver", "spawn_driver", "forker_driver",
-					       "vanilla_driver"}; /* the last up to OTP 25 */
+					       "vanilla_driver"}; /* vanilla_driver: up to OTP 25 */
 	const struct beam_node *n = f->node;
 	struct elf_symbol symbol;
 	raddr head;
@@ -148,7 +148,7 @@ static void by_shape(struct finder *f)
 		uint64_t word = bytes_u64(copy, (int32_t)i);
 		const struct proc_map *map;
 
-		/* In place: its entry is in the same data. */
+		/* A driver in the data itself: its entry is there, too. */
 		if (i + DRIVER_SIZE <= size) {
 			raddr entry = bytes_u64(copy, (int32_t)(i + DRIVER_ENTRY));
 
@@ -169,7 +169,7 @@ int drivers_read(const struct beam_node *n, struct driver_list *out, struct erro
 	struct finder f = {.node = n};
 
 	*out = (struct driver_list){0};
-	/* A library may have been loaded since. */
+	/* Reads the maps again, as a library may have been loaded. */
 	objects_refresh(n->objects, NULL);
 	if (!by_symbol(&f))
 		by_shape(&f);

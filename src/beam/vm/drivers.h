@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The drivers of a node: what they are called, and the functions that the VM calls when a port of
- * theirs has something to do.  Those of the list that open_port/2 searches (linked into the VM or
- * loaded from a library), and those that have no name to ask for: fd, spawn, forker, vanilla.
+ * The drivers of a node: their names, and the functions that the VM calls for their ports.
+ * Includes the list that open_port/2 searches (drivers linked into the VM or loaded from a
+ * library), and the drivers that are not in that list: fd, spawn, forker, vanilla.
  *
  * erts_driver_t and init_driver(), global.h and io.c of OTP 25 to 29.
  */
@@ -39,9 +39,9 @@ enum driver_callback {
 };
 
 struct driver_facts {
-	raddr addr; /* of its erts_driver_t */
+	raddr addr; /* address of its erts_driver_t */
 	char name[64];
-	raddr callbacks[NR_DRIVER_CALLBACKS]; /* 0 = it has none */
+	raddr callbacks[NR_DRIVER_CALLBACKS]; /* 0 = none */
 };
 
 struct driver_list {
@@ -49,7 +49,7 @@ struct driver_list {
 	size_t len;
 };
 
-/* ERROR_KIND_UNSUPPORTED if none is found.  What is not proven to be a driver is left out. */
+/* ERROR_KIND_UNSUPPORTED if none is found.  Drivers that cannot be verified are left out. */
 int drivers_read(const struct beam_node *n, struct driver_list *out, struct error *err);
 void driver_list_free(struct driver_list *l);
 

@@ -17,14 +17,14 @@
 #include "beam/term/pid.h"
 #include "beam/vm/ets_internal.h"
 
-/* A node can have as many tables as it has memory; more than this is no node. */
+/* Limit of tables; a node can have as many as fit its memory. */
 #define MAX_TABLES (4u << 20)
-/* Steps along a list that changes, beyond two for each table that its scheduler counts. */
+/* Steps in a list that changes, in addition to two for each table that its scheduler counts. */
 #define SPARE_STEPS 4096
-/* Numbers that change while they are read are read again this often. */
+/* How often numbers that change while they are read are read again. */
 #define ATTEMPTS 8
 
-/* ErtsFlxCtr, erl_flxctr.h: counters stand in the table itself or, decentralized, in an array of
+/* ErtsFlxCtr, erl_flxctr.h: counters are in the table itself or, if decentralized, in an array of
  * cache lines: {void *block_start; atomic snapshot_status; line[NO_SLOTS]}. */
 #define COUNTER_SIZE   0 /* ERTS_DB_TABLE_NITEMS_COUNTER_ID */
 #define COUNTER_MEMORY 1 /* ERTS_DB_TABLE_MEM_COUNTER_ID, bytes */
@@ -32,15 +32,15 @@
 #define SLOTS_STATUS   8
 #define SLOTS_ARRAY    16
 #define SLOT_SIZE      64
-#define MAX_SLOTS      257 /* ERTS_MAX_FLXCTR_GROUPS, and slot 0 for what snapshots found */
+#define MAX_SLOTS      257 /* ERTS_MAX_FLXCTR_GROUPS, and slot 0 for results of snapshots */
 
-/* struct magic_binary, erl_binary.h: from `destructor`, which stands where a Binary has its bytes:
- * {destructor; Uint32 refn[3]; Uint32 alloc_type; data}.  The data of a table's is its address. */
+/* struct magic_binary, erl_binary.h, from `destructor` on, where a Binary has its bytes:
+ * {destructor; Uint32 refn[3]; Uint32 alloc_type; data}.  The data is the address of the table. */
 #define MAGIC_REFN 8
 #define MAGIC_DATA 24
 #define MAGIC_SIZE 32
 
-/* One table as read; `raw` has layout.ets_size bytes. */
+/* Limit of the bytes of a table, layout.ets_size. */
 #define MAX_RAW 512
 
 struct path {
@@ -53,7 +53,7 @@ struct reader {
 	struct ets_list *out;
 	uint64_t atom_none;
 	uint32_t nr_slots; /* of decentralized counters */
-	struct path path;  /* the list being read */
+	struct path path;  /* the list that is being read */
 	VEC(struct ets_table) all;
 };
 
@@ -126,7 +126,7 @@ static bool decode_protection(struct ets_table *t, uint32_t status)
 	}
 }
 
-/* table_info(), erl_db.c. */
+/* As table_info() of erl_db.c. */
 static enum ets_write_concurrency write_concurrency(const struct ets_table *t, uint32_t status)
 {
 	if (!(status & ETS_STATUS_FINE_LOCKED))
@@ -142,11 +142,11 @@ static void decode_store(struct ets_table *t, const struct beam_layout *l, const
 		t->root = bytes_u64(raw, l->ets_hash_segtab);
 		t->nr_buckets = bytes_u64(raw, l->ets_hash_nactive);
 		t->bucket_mask = bytes_u64(raw, l->ets_hash_szm);
-		/* OTP 24: as many for every table, and nobody can ask for another number. */
+		/* OTP 24: the same number for every table, and it cannot be configured. */
 		if (l->ets_hash_nlocks >= 0)
 			t->nr_locks = bytes_u32(raw, l->ets_hash_nlocks);
 	} else {
-		/* DbTableTree and DbTableCATree both have it first of their own. */
+		/* `root` is the first own field of DbTableTree and DbTableCATree. */
 		t->root = bytes_u64(raw, l->ets_tree_root);
 	}
 }
@@ -157,7 +157,7 @@ static void set_counters(struct ets_table *t, int64_t size, int64_t bytes)
 	t->memory = bytes > 0 ? ((uint64_t)bytes + 7) / 8 : 0;
 }
 
-/* False: these bytes are no table. */
+/* Parses a table; false: these bytes are no table. */
 static bool decode_table(struct reader *r, raddr addr, const uint8_t *raw, struct ets_table *t)
 {
 	const struct beam_layout *l = &r->n->layout;
@@ -181,10 +181,10 @@ static bool decode_table(struct reader *r, raddr addr, const uint8_t *raw, struc
 	}
 	t->write_concurrency = write_concurrency(t, status);
 	t->read_concurrency = status & ETS_STATUS_FREQ_READ;
-	/* is_table_named(); `type` holds what does not change after the table was made. */
+	/* is_table_named(); `type` has bits that never change. */
 	t->named = bytes_u32(raw, l->ets_type) & ETS_STATUS_NAMED;
 	t->fixed = bytes_u64(raw, l->ets_fix_count) != 0;
-	/* int up to OTP 28, bool since: the low byte tells in both. */
+	/* int up to OTP 28, bool since: the low byte is right for both. */
 	t->compressed = raw[l->ets_compress];
 	t->decentralized = raw[l->ets_is_decentralized];
 	t->counters = bytes_u64(raw, l->ets_counters);
@@ -210,7 +210,7 @@ static bool is_on_path(const struct path *p, raddr addr)
 	return idmap_find(&p->by_addr, hash_mix(1, addr), addr_equal, p, &addr) != IDMAP_NONE;
 }
 
-/* Where tables that could be read lead on to; `before` = 0: the first one. */
+/* Reads the table at addr, and the next one of the list; `before` = 0: addr is the first one. */
 static int read_link(struct reader *r, raddr addr, raddr before, struct ets_table *t, raddr *next)
 {
 	const struct beam_layout *l = &r->n->layout;
@@ -229,9 +229,9 @@ static int read_link(struct reader *r, raddr addr, raddr before, struct ets_tabl
 }
 
 /*
- * Follows a list from `head`, the place that holds its first table.  A table that was taken out
- * meanwhile leads nowhere sooner or later: then the walk goes back, each time further, and reads
- * those on the way again.
+ * Follows a list from `head`, the address of the pointer to its first table.  From a table that was
+ * removed meanwhile the list cannot be followed on: the walk then goes back, further each time, and
+ * reads those tables again.
  */
 static int follow_list(struct reader *r, raddr head, uint64_t budget)
 {
@@ -259,7 +259,7 @@ static int follow_list(struct reader *r, raddr head, uint64_t budget)
 			addr = next;
 			continue;
 		}
-		/* The first one may be another by now: a walk that comes around ends there. */
+		/* The first table may have changed: a walk that has come around ends there. */
 		rc = mem_read_u64(r->n->mem, head, &first);
 		if (before && addr == first)
 			return rc;
@@ -296,12 +296,11 @@ static int read_list(struct reader *r, raddr esdp)
 	return 0;
 }
 
-/* ---- identifiers: the proof that a table is one ----------------------------------------------
- */
+/* ---- identifiers: they verify that a table is one -------------------------------------------- */
 
 #define BATCH 512
 
-/* Keeps the tables whose identifier leads back to them. */
+/* Keeps the tables whose identifier refers to them. */
 static void read_ids(struct reader *r)
 {
 	raddr magic = (raddr)r->n->layout.binary_orig_bytes;
@@ -334,9 +333,9 @@ static void read_ids(struct reader *r)
  */
 
 /*
- * Each scheduler counts in the slot of its group; slot 0 has the sum that the last snapshot found.
- * How many there are is a static variable of erl_flxctr.c: those that schedulers use are all that
- * can be other than 0, as long as none was bound to another CPU since.
+ * Each scheduler counts in the slot of its group; slot 0 has the sum of the last snapshot.  The
+ * number of slots is a static variable of erl_flxctr.c: only those that schedulers use can be other
+ * than 0, unless a scheduler was bound to another CPU since.
  */
 static int read_nr_slots(struct reader *r)
 {
@@ -359,8 +358,8 @@ static int read_nr_slots(struct reader *r)
 	return 0;
 }
 
-/* 0; -EAGAIN: a snapshot (ets:info/2, or ets:all's like) is under way: it has put a fresh array in
- * place of this one, and will add to that what the old one held. */
+/* 0; -EAGAIN: a snapshot is running (by ets:info/2 or the like), which has replaced this array by a
+ * new one, and will add the old values to it. */
 static int sum_slots(struct reader *r, struct ets_table *t)
 {
 	uint8_t bytes[SLOTS_ARRAY + MAX_SLOTS * SLOT_SIZE];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ETS tables of a node, as ets:info/1,2 says of them.  Every scheduler keeps a circular list of the
- * tables that were made on it; nothing but the schedulers is needed to find them.
+ * ETS tables of a node, as in ets:info/1,2.  Every scheduler has a circular list of the tables that
+ * were created on it; only the schedulers are needed to find all tables.
  *
- * Reading races with the node.  A table is taken for one only if its identifier, the magic
- * reference, leads back to it: that ends when it is deleted.  Those that are gone by then are left
- * out and counted.
+ * Reading races with the node.  A table is accepted only if its identifier, the magic reference,
+ * refers to it, as it does until the table is deleted.  Deleted ones are left out and counted.
  *
  * erl_db.c, erl_db_util.h, erl_flxctr.c, OTP 25 to 29.
  */
@@ -26,7 +25,7 @@ enum ets_write_concurrency {
 	ETS_WRITE_AUTO,
 	ETS_WRITE_LOCKS, /* {debug_hash_fixed_number_of_locks, N} */
 };
-/* How objects are kept; a set with write_concurrency is a hash as any other. */
+/* Data structure of a table; a set with write_concurrency is a hash, too. */
 enum ets_store { ETS_STORE_HASH, ETS_STORE_TREE, ETS_STORE_CATREE };
 
 const char *ets_type_name(enum ets_type type);
@@ -43,33 +42,33 @@ struct ets_table {
 	enum ets_protection protection;
 	enum ets_write_concurrency write_concurrency;
 	enum ets_store store;
-	uint32_t keypos, nr_locks; /* of a hash; 0 = none */
+	uint32_t keypos, nr_locks; /* nr_locks: of a hash; 0 = none */
 	bool named, compressed, read_concurrency, decentralized, fixed, torn;
-	/* Where its objects are. */
+	/* Addresses of its objects. */
 	uint64_t nr_buckets, bucket_mask; /* hash: slots in use, and the larger mask of two */
-	raddr root;			  /* tree, catree: first node; hash: segments */
-	/* For checks that it still stands as it was read. */
+	raddr root;			  /* tree, catree: first node; hash: array of segments */
+	/* To check that the table was not replaced. */
 	raddr btid, counters;
 };
 
 struct ets_list {
-	struct ets_table *data; /* scheduler by scheduler, oldest first */
+	struct ets_table *data; /* by scheduler, oldest first */
 	size_t len;
-	uint64_t counted;	  /* by the schedulers themselves, when their lists were read */
-	uint64_t vanished;	  /* were in a list, and deleted when they were looked at */
-	uint64_t torn;		  /* tables with numbers that kept changing */
-	uint64_t lists_truncated; /* lists that could not be read to their end */
+	uint64_t counted;	  /* tables that the schedulers count, read with their lists */
+	uint64_t vanished;	  /* in a list, but deleted when they were read */
+	uint64_t torn;		  /* tables whose numbers changed in all attempts */
+	uint64_t lists_truncated; /* lists that were not read to their end */
 };
 
 int ets_read(struct beam_node *n, struct ets_list *out, struct error *err);
 void ets_list_free(struct ets_list *l);
 
-/* The same table again; -ESRCH: it is gone. */
+/* Reads the same table again; -ESRCH: it was deleted. */
 int ets_table_read(struct beam_node *n, raddr table, struct ets_table *out);
 
-/* Processes that hold a table fixed (ets:safe_fixtable/2, or a select that has yielded), at most
- * `max`: in a hash what is deleted stays in memory until they let go.  0, or negative errno if they
- * could not all be read, -ENOSPC: there are more; *nr were read all the same. */
+/* Processes that have fixed a table (ets:safe_fixtable/2, or a select that has yielded), at most
+ * `max`: objects that are deleted from a hash stay in memory until then.  0, or negative errno if
+ * not all could be read, -ENOSPC: there are more; *nr were read in any case. */
 struct ets_fixation {
 	uint64_t pid, count;
 };

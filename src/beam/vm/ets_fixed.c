@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who has fixed a table; see ets.h. */
+/* Processes that have fixed a table; see ets.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -16,16 +16,16 @@
 #define FIXATION_PROCESS 56
 #define FIXATION_COUNTER 64
 #define FIXATION_SIZE	 72
-/* On the way down one sibling waits on each level: 2 * log2 of as many as fit memory. */
+/* Siblings that wait on the way down, one a level: 2 * log2 of as many nodes as fit memory. */
 #define MAX_WAITING 96
-/* A tree that is turned while it is read is read again this often. */
+/* How often a tree that changes while it is read is read again. */
 #define ATTEMPTS 8
 
 struct place {
 	raddr node, parent;
 };
 
-/* Each node names the one above it: a walk that comes around, or into freed memory, ends there. */
+/* Each node must point to its parent: this ends walks in a cycle or in freed memory. */
 static int read_fixation(struct beam_node *n, const struct place *at, uint8_t *bytes,
 			 struct ets_fixation *out)
 {

@@ -20,8 +20,8 @@
 #define HASH_NEXT   0
 #define HASH_VALUE  8
 #define HASH_DBTERM 16
-/* The first segment of a table has 256 buckets, those that follow 2,048, of which the second one
- * leaves out the first 256. */
+/* The first segment of a table has 256 buckets, others 2,048; the second does not use its first
+ * 256. */
 #define FIRST_SEGMENT 256
 #define SEGMENT	      2048
 
@@ -29,7 +29,7 @@
 #define TREE_LEFT      0
 #define TREE_RIGHT     8
 #define TREE_DBTERM    24
-#define MAX_TREE_DEPTH 96 /* of 2^64 objects */
+#define MAX_TREE_DEPTH 96 /* enough for 2^64 objects */
 
 /* DbTableCATreeNode {bool or int is_base_node, union {route, base}}, erl_db_catree.h; base: {rwmtx
  * of 80 bytes, statistics, is_valid, root}; route: {later op of 32 bytes, mutex of 40, is_valid,
@@ -44,15 +44,15 @@
 
 /* Bucket pointers that are read at once. */
 #define BUCKETS 256
-/* Nodes of one chain; with as many objects as buckets they are short. */
+/* Limit of nodes in a chain; chains are short, as there are as many buckets as objects. */
 #define MAX_CHAIN 100000
-/* Deleted objects stay in a table that is fixed: nodes looked at, for one object wanted. */
+/* Nodes read for each requested object: deleted objects stay in a table while it is fixed. */
 #define MAX_NODES_EACH 10000
-/* Words of an object, and of all of them, that are copied at most; what lies beyond is read where
- * it stands, but for the tuples themselves. */
+/* Limits of words copied of one object, and of all objects; data beyond is read from the table's
+ * memory, but for the tuples themselves. */
 #define MAX_WORDS     (1u << 20)
 #define ALL_MAX_WORDS (1u << 25)
-/* Once that many were copied, tuples of more elements are left out. */
+/* When ALL_MAX_WORDS were copied, tuples of so many elements are left out. */
 #define WIDE_ARITY 1024
 
 struct walk {
@@ -77,8 +77,8 @@ static int torn(struct walk *w, int rc)
 	return 0;
 }
 
-/* Bytes that a compressed object takes are noted behind its elements (copy_to_comp(),
- * erl_db_util.c); `size` is what it would take otherwise. */
+/* The size in bytes of a compressed object is stored behind its elements (copy_to_comp(),
+ * erl_db_util.c); `size` is its uncompressed size. */
 static int compressed_words(struct walk *w, raddr tpl, uint32_t arity, uint64_t *words)
 {
 	uint64_t bytes;
@@ -87,14 +87,14 @@ static int compressed_words(struct walk *w, raddr tpl, uint32_t arity, uint64_t 
 	*words = bytes / 8;
 	if (rc)
 		return rc;
-	/* They include what stands before the tuple. */
+	/* That size includes the data before the tuple. */
 	bytes -= MIN(bytes,
 		     DBTERM_TPL + (w->t->store == ETS_STORE_HASH ? HASH_DBTERM : TREE_DBTERM));
 	*words = bytes / 8;
 	return *words < arity + 2ull ? -EBADMSG : 0;
 }
 
-/* Of an object that takes so many; its tuple always. */
+/* Words to copy of an object with `words` words; at least its tuple. */
 static uint32_t words_to_copy(struct walk *w, uint32_t arity, uint64_t words)
 {
 	uint64_t nr = MAX(MIN(MIN(words, MAX_WORDS), w->words_left), arity + 1ull);
@@ -103,14 +103,14 @@ static uint32_t words_to_copy(struct walk *w, uint32_t arity, uint64_t words)
 	return (uint32_t)nr;
 }
 
-/* Copies the object in a DbTerm whose first words were read. */
+/* Copies an object; `bytes` has the first words of its DbTerm. */
 static int add_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
 {
 	uint64_t words = bytes_u64(bytes, DBTERM_SIZE), header = bytes_u64(bytes, DBTERM_TPL);
 	struct ets_object o = {.addr = dbterm + DBTERM_TPL, .arity = (uint32_t)(header >> 6)};
 	int rc = 0;
 
-	/* A tuple that has a key. */
+	/* The tuple must have the key. */
 	if (!HEADER_IS_TUPLE(header) || HEADER_ARITY(header) < w->t->keypos ||
 	    HEADER_ARITY(header) >= MAX_WORDS)
 		return -EBADMSG;
@@ -137,7 +137,7 @@ static int add_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
 
 /* ---- hash ------------------------------------------------------------------------------------ */
 
-/* hash_to_ix(): what hashes to a bucket not yet split off is in the one it will be split from. */
+/* hash_to_ix(): objects of a bucket that was not split off yet are in the bucket to be split. */
 static uint64_t bucket_of(const struct ets_table *t, uint64_t hash)
 {
 	uint64_t bucket = hash & t->bucket_mask;
@@ -145,7 +145,7 @@ static uint64_t bucket_of(const struct ets_table *t, uint64_t hash)
 	return bucket < t->nr_buckets ? bucket : bucket & (t->bucket_mask >> 1);
 }
 
-/* Where a bucket may have gone, or come from, when the table grew or shrank meanwhile. */
+/* Can an object with this hash be in the bucket, also if the table grew or shrank meanwhile? */
 static bool belongs(const struct ets_table *t, uint64_t hash, uint64_t bucket)
 {
 	uint64_t half = t->bucket_mask >> 1;
@@ -153,11 +153,11 @@ static bool belongs(const struct ets_table *t, uint64_t hash, uint64_t bucket)
 	return bucket_of(t, hash) == bucket || (hash & half) == (bucket & half);
 }
 
-/* True if the object of a node was deleted, and only stays because the table is fixed. */
+/* True if the object of a node was deleted, and is only kept as the table is fixed. */
 static bool split_hash(const struct walk *w, uint64_t word, uint64_t *hash)
 {
 	const struct beam_layout *l = &w->n->layout;
-	/* The release with wide hashes has wide numbers of slots. */
+	/* The release with 64-bit hashes also has 64-bit numbers of slots. */
 	bool wide = l->ets_hash_nslots - l->ets_hash_nlocks == 8;
 
 	*hash = wide ? word & (UINT64_MAX >> 1) : (uint32_t)word;
@@ -188,7 +188,7 @@ static int walk_chain(struct walk *w, raddr node, uint64_t bucket)
 	return 0;
 }
 
-/* Where a bucket stands; *nr of them stand in a row. */
+/* Address of a bucket, with *nr buckets behind each other. */
 static int find_bucket(struct walk *w, uint64_t bucket, raddr *addr, uint64_t *nr)
 {
 	uint64_t segment = (bucket + SEGMENT - FIRST_SEGMENT) / SEGMENT;
@@ -197,7 +197,7 @@ static int find_bucket(struct walk *w, uint64_t bucket, raddr *addr, uint64_t *n
 	int rc = mem_read_u64(w->n->mem, w->t->root + 8 * segment, &base);
 
 	*addr = base + 8 * ix;
-	/* The second segment begins with bucket 256 and goes on, from its beginning, with 2,048. */
+	/* The second segment has buckets 256 to 2,047 behind 256 unused ones. */
 	*nr = segment == 0 ? FIRST_SEGMENT - ix
 			   : (ix < FIRST_SEGMENT ? FIRST_SEGMENT - ix : SEGMENT - ix);
 	return rc ? rc : (base ? 0 : -EBADMSG);
@@ -226,7 +226,7 @@ static int walk_hash(struct walk *w)
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
-/* In order of keys: down the left side, then each node before its right side. */
+/* Walks in the order of keys: the left subtree, the node, the right subtree. */
 static int walk_tree(struct walk *w, raddr node)
 {
 	struct {
@@ -265,7 +265,7 @@ static int walk_tree(struct walk *w, raddr node)
 	return 0;
 }
 
-/* A tree of trees: route nodes above, and below them base nodes that each have a tree. */
+/* A tree of trees: route nodes, and below them base nodes, each with a tree. */
 static int walk_catree(struct walk *w)
 {
 	VEC(raddr) stack = {0};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Facts about a node that change while it runs, read anew at each call.  They are what
- * erlang:node/0 and erlang:system_info/1 would answer; uptime is that of the operating system's
- * process.
+ * Facts about a node that change while it runs, read again in each call, as from erlang:node/0 and
+ * erlang:system_info/1; uptime is that of the operating system's process.
  */
 #include "beam/vm/facts.h"
 
@@ -24,7 +23,7 @@ static int read_name(struct beam_node *n, char *buf, size_t size)
 
 	buf[0] = '\0';
 	if (!node)
-		return 0; /* not found by shape: the check of that name says so */
+		return 0; /* not found by shape: the check for this_node reports it */
 	/* Starting distribution replaces the ErlNode. */
 	if (n->anchors.this_node_ptr)
 		code = mem_read_u64(n->mem, n->anchors.this_node_ptr, &node);
@@ -36,7 +35,7 @@ static int read_name(struct beam_node *n, char *buf, size_t size)
 	if (!text)
 		return -EBADMSG;
 	len = MIN(len, size - 1);
-	/* Not in the middle of a character. */
+	/* Not within a character. */
 	while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
 		len--;
 	memcpy(buf, text, len);

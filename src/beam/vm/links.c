@@ -9,7 +9,7 @@
 #include "beam/term/term_read.h"
 #include "beam/vm/rbtree.h"
 
-/* ErtsMonLnkNode is the same struct for both; the layout has it twice. */
+/* ErtsMonLnkNode is the same struct for links and monitors; the layout has it twice. */
 #define MAX_NODE_SIZE 64
 
 /* ErtsILink: an ErtsLink, then u64 unlinking.  ErtsELink: two ErtsLinks, refc, ohhp, dist, then
@@ -32,7 +32,7 @@
  */
 #define PACKED_TYPE_MASK   0x1fu
 #define PACKED_FLAGS_SHIFT 7
-/* ERTS_ML_STATE_ALIAS_MASK of both: how an alias ends, 0 = none. */
+/* ERTS_ML_STATE_ALIAS_MASK of both: when an alias is deactivated, 0 = no alias. */
 #define ALIAS_SHIFT	   11
 #define PACKED_ALIAS_SHIFT 5
 #define ALIAS_MASK	   3u
@@ -109,7 +109,7 @@ static void walk_tree(struct node_walk *w, raddr root)
 	w->cut |= tree.cut;
 }
 
-/* A doubly linked ring. */
+/* Walks a doubly linked ring. */
 static void walk_ring(struct node_walk *w, raddr first)
 {
 	uint8_t bytes[MAX_NODE_SIZE];
@@ -122,7 +122,7 @@ static void walk_ring(struct node_walk *w, raddr first)
 			return;
 		}
 		if (mem_read(w->n->mem, t.addr, bytes, w->l.size) != 0 ||
-		    /* prev stands behind next (ErtsMonLnkListNode) */
+		    /* `prev` is behind `next` (ErtsMonLnkListNode) */
 		    (prev && bytes_u64(bytes, w->l.list_next + 8) != prev)) {
 			w->unreadable++;
 			return;
@@ -169,7 +169,7 @@ void links_read(struct beam_node *n, raddr root, struct link_list *out)
 
 /* ---- monitors ----------------------------------------------------------------------------- */
 
-/* What stands behind the two halves of a monitor. */
+/* Reads the fields behind the two ErtsMonitors of an ErtsMonitorData. */
 static void read_monitor_data(struct node_walk *w, const struct tree_node *t,
 			      struct monitor_item *m)
 {
@@ -194,7 +194,7 @@ static void read_monitor_data(struct node_walk *w, const struct tree_node *t,
 	} else if (t->kind.flags & LINK_FLAG_NAME) {
 		m->name = bytes_u64(bytes, DATA_NAME);
 		dist = bytes_u64(bytes, DATA_DIST);
-		/* ErtsMonLnkDist begins with the node's name; no dist: this node. */
+		/* ErtsMonLnkDist begins with the node's name; without dist it is this node. */
 		if (!dist)
 			mem_read_u64(w->n->mem,
 				     w->n->anchors.this_node + (raddr)w->n->layout.node_sysname,

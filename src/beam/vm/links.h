@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Links and monitors of a process or port: what process_info(P, links), (P, monitors),
- * (P, monitored_by) and (P, suspending) say.
+ * Links and monitors of a process or port, as in process_info(P, links), (P, monitors), (P,
+ * monitored_by) and (P, suspending).
  *
  * erl_monitor_link.h, erl_bif_info.c (collect_one_*), OTP 25 to 29.
  */
@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "beam/node/node.h"
 
-/* Beyond this a tree or list is cut. */
+/* Larger trees and lists are truncated. */
 #define LINKS_MAX 1000000u
 
 enum monitor_type { /* ERTS_MON_TYPE_* of OTP 25 to 29 */
@@ -32,28 +32,28 @@ enum monitor_type { /* ERTS_MON_TYPE_* of OTP 25 to 29 */
 };
 
 struct link_item {
-	uint64_t item;	/* pid or port, of another node too: a term */
-	bool unlinking; /* process_info() leaves those out */
+	uint64_t item;	/* term: pid or port, also of another node */
+	bool unlinking; /* process_info() leaves out such links */
 };
 
 struct monitor_item {
 	enum monitor_type type;
-	bool target; /* the process is monitored; else it monitors */
-	/* Of a spawn_request() without an answer: process_info() leaves those out. */
+	bool target; /* the process is monitored; false: it monitors */
+	/* Of a spawn_request() without an answer yet: process_info() leaves it out. */
 	bool pending;
-	/* Who monitors or is monitored: pid or port; the node's name if a process of another node
-	 * is monitored by name; clock_service; MONITOR_RESOURCE, target: an address. */
+	/* The other side: pid or port; the node's name if a process of another node is monitored by
+	 * name; clock_service; for MONITOR_RESOURCE as target an address. */
 	uint64_t item;
-	uint64_t name, node; /* monitored by name: {Name, Node}; 0 = not */
-	uint64_t ref;	     /* 0 if it has none */
-	uint64_t suspended;  /* MONITOR_SUSPEND: how many times */
-	bool suspend_active; /* else it is not suspended yet */
-	bool alias;	     /* its reference is an alias: the monitor is part of a request */
+	uint64_t name, node; /* monitored by name: {Name, Node}; else 0 */
+	uint64_t ref;	     /* 0 = none */
+	uint64_t suspended;  /* MONITOR_SUSPEND: suspend count */
+	bool suspend_active; /* false: it is not suspended yet */
+	bool alias;	     /* its reference is an alias, as those of requests */
 };
 
 struct link_list {
 	VEC(struct link_item) v;
-	uint64_t unreadable; /* nodes that could not be read, or cannot be what they should */
+	uint64_t unreadable; /* nodes that could not be read, or were not valid */
 	bool cut;
 };
 
@@ -63,7 +63,7 @@ struct monitor_list {
 	bool cut;
 };
 
-/* Flags of an ErtsMonLnkNode, and those in the low bits of its ErtsMonLnkTreeNode.parent. */
+/* Flags of an ErtsMonLnkNode, and bits in its ErtsMonLnkTreeNode.parent. */
 #define LINK_FLAG_TARGET	(1u << 0)
 #define LINK_FLAG_NAME		(1u << 3)
 #define LINK_FLAG_EXTENDED	(1u << 4)
@@ -71,14 +71,14 @@ struct monitor_list {
 #define LINK_PARENT_FLAGS	7ull
 struct link_kind {
 	uint32_t type, flags;
-	bool alias; /* an alias ends with it */
+	bool alias; /* it has an alias, which ends with it */
 };
-/* The offsets are those of the layout for links, or for monitors. */
+/* The kind of a link or monitor; offsets are those of the layout for links, or for monitors. */
 struct link_kind link_kind_of(const uint8_t *node, int32_t type_at, int32_t flags_at);
 
-/* `links` is the address of the tree's root, as Process.common.u.alive.links has it; 0 = empty. */
+/* `root`: address of the tree's root, from Process.common.u.alive.links; 0 = empty. */
 void links_read(struct beam_node *n, raddr root, struct link_list *out);
-/* Both the tree and the list (lt_monitors: those that are targets here). */
+/* Reads the tree and the list (lt_monitors: monitors of which this process is the target). */
 void monitors_read(struct beam_node *n, raddr tree, raddr list, struct monitor_list *out);
 void links_free(struct link_list *l);
 void monitors_free(struct monitor_list *l);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * See memory.h.  The sums are those of erlang:memory/0 (erts/preloaded/src/erlang.erl): blocks of
- * every allocator built on alloc_util, and what erts_allocated_areas() of erl_alloc.c counts.
+ * every allocator built on alloc_util, and the areas of erts_allocated_areas() of erl_alloc.c.
  */
 #include "beam/vm/memory.h"
 
@@ -19,9 +19,9 @@
 #define ATOM_TEXT_BYTES (8 + 32768)
 /* Atoms that are read at once. */
 #define ATOMS_CHUNK 65536
-/* The youngest ones, that may still be about to become atoms. */
+/* The newest atoms, which may not be initialised yet. */
 #define ATOMS_NEW 64u
-/* OTP that keeps the texts of atoms as literals, each with a size of its own. */
+/* Since this release the texts of atoms are literals, each with its own size. */
 #define OTP_ATOM_LITERALS 28
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -33,10 +33,10 @@ static uint64_t add(uint64_t a, uint64_t b)
 
 struct atom_names {
 	struct beam_atom_texts sum;
-	raddr low, high; /* the executable: names of built-in atoms stand there */
+	raddr low, high; /* the executable's constants, with names of built-in atoms */
 };
 
-/* The bounds of the executable's constants. */
+/* Finds the bounds of the executable's constants. */
 static void find_constants(const struct beam_node *n, struct atom_names *t)
 {
 	const struct elf_section *s = n->elf ? elf_file_section(n->elf, ".rodata") : NULL;
@@ -58,13 +58,13 @@ static void add_atom(struct atom_names *t, raddr name, uint16_t len, bool litera
 	}
 	if (name >= t->low && name < t->high)
 		return;
-	/* Texts follow each other in the order of the atoms until a buffer is full. */
+	/* Texts are adjacent in the order of the atoms until a buffer is full. */
 	sum->buffers += name != sum->end;
 	sum->end = name + len;
 	sum->used += len;
 }
 
-/* Adds up those that are not yet. */
+/* Adds the atoms that were not counted before. */
 static int read_atom_texts(struct beam_node *n, const struct index_table *table,
 			   struct atom_names *t)
 {
@@ -109,7 +109,7 @@ void memory_read_atoms(struct memory_areas *out, struct beam_node *n)
 		return;
 	out->atom_table = table.bytes;
 	find_constants(n, &t);
-	/* The newest are added up each time: they may not be whole yet. */
+	/* The newest atoms are counted each time, as they may not be initialised yet. */
 	before = table;
 	before.entries = MAX(table.entries, ATOMS_NEW) - ATOMS_NEW;
 	if (read_atom_texts(n, &before, &t) != 0)
@@ -124,7 +124,7 @@ void memory_read_atoms(struct memory_areas *out, struct beam_node *n)
 
 /* ---- processes and ETS ---------------------------------------------------------------------- */
 
-/* erts_ptab_mem_size() of erl_ptab.c: slots, and their free ids. */
+/* erts_ptab_mem_size() of erl_ptab.c: slots and free ids. */
 static uint64_t process_table_bytes(struct beam_node *n)
 {
 	const struct beam_layout *l = &n->layout;
@@ -144,10 +144,10 @@ static uint64_t variable(struct beam_node *n, raddr addr)
 	return addr && mem_read_u64(n->mem, addr, &value) == 0 ? value : MEMORY_UNKNOWN;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- sums ----------------------------------------------------------------------------------- */
 
-/* As erts_memory() of erl_alloc.c: code of the interpreter is in blocks of the allocators, that of
- * the JIT is not (BEAMASM). */
+/* As erts_memory() of erl_alloc.c: the interpreter's code is in blocks of allocators, the JIT's
+ * code (BEAMASM) is not. */
 static void add_up(struct memory *m, const struct allocators *a, bool jit)
 {
 	const struct memory_areas *areas = &m->areas;
@@ -155,7 +155,7 @@ static void add_up(struct memory *m, const struct allocators *a, bool jit)
 
 	m->total = add(allocators_blocks_size(a, NULL), jit ? areas->loaded_code : 0);
 	m->processes = m->processes_used = MEMORY_UNKNOWN;
-	/* Of one instance alone the sizes can be negative, so all were added modulo 2^64. */
+	/* Sizes of a single instance can be negative: all are added modulo 2^64. */
 	if (a->has_fix && heaps != MEMORY_UNKNOWN) {
 		m->processes = heaps + a->fix.allocated;
 		m->processes_used = heaps + a->fix.used;

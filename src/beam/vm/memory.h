@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* erlang:memory/0, and erlang:system_info(allocated_areas), of which it is made. */
+/* erlang:memory/0, and erlang:system_info(allocated_areas), from which it is computed. */
 #ifndef EBEAM_BEAM_MEMORY_H
 #define EBEAM_BEAM_MEMORY_H
 
 #include "beam/node/node.h"
 #include "beam/vm/allocators.h"
 
-/* Bytes of what could not be found or read. */
+/* Size that could not be found or read. */
 #define MEMORY_UNKNOWN UINT64_MAX
 
-/* Tables that the VM counts one by one; names as in allocated_areas. */
+/* Tables that the VM counts separately; names as in allocated_areas. */
 struct memory_areas {
 	uint64_t atom_space, atom_space_used; /* texts of atoms */
 	uint64_t atom_table;
 	uint64_t module_table, export_table, export_list, fun_table;
-	uint64_t fun_list; /* 0 up to OTP 27, which do not count it */
+	uint64_t fun_list; /* 0 up to OTP 27, which does not count it */
 	uint64_t module_refs, loaded_code;
 	uint64_t ets_misc, process_table;
 };
 
 struct memory {
-	/* As erlang:memory/0 names and counts them; MEMORY_UNKNOWN where an area is. */
+	/* As in erlang:memory/0; MEMORY_UNKNOWN if a part of the sum is. */
 	uint64_t total, processes, processes_used, system, atom, atom_used, binary, code, ets;
 	struct memory_areas areas;
 };
 
-/* Reads the areas and adds up; what cannot be found is MEMORY_UNKNOWN, which is no error. */
+/* Reads the areas and computes the sums; values that are not found are MEMORY_UNKNOWN: no error. */
 int memory_read(struct memory *out, struct beam_node *n, const struct allocators *allocators,
 		struct error *err);
 
-/* Parts of it. */
+/* Parts of memory_read(). */
 void memory_read_atoms(struct memory_areas *out, struct beam_node *n);
 void memory_read_code(struct memory_areas *out, struct beam_node *n);
 

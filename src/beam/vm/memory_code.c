@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What code takes: tables of modules, exports and funs, the lists of where code stands, and the
- * code itself.  The VM keeps sums of most of these in static variables, which cannot be found:
- * they are added up here from the tables, as module.c, export.c, beam_ranges.c and
- * erl_code_staged.h do.
+ * Memory for code: tables of modules, exports and funs, the lists of code ranges, and the code
+ * itself.  The VM has most of these sums in static variables, which cannot be found: they are
+ * computed from the tables, as in module.c, export.c, beam_ranges.c and erl_code_staged.h.
  */
 #include "beam/vm/memory.h"
 
@@ -17,15 +16,15 @@
 #include "beam/code/modules.h"
 
 #define CODE_INDEXES 3 /* ERTS_NUM_CODE_IX, code_ix.h; as in struct beam_staged_count */
-/* IndexSlot {HashBucket; int index} and a pointer: one for each table that an object is in. */
+/* IndexSlot {HashBucket; int index} and a pointer: an entry of one table. */
 #define STAGED_ENTRY_SIZE   32
 #define STAGED_ENTRY_OBJECT 24
 /* struct ranges {modules; n, allocated; mid} and Range {start, end}, beam_ranges.c. */
 #define RANGES_SIZE	 32
 #define RANGES_ALLOCATED 16
 #define RANGE_SIZE	 16
-/* hash_init() of three tables for MODULE_SIZE (50) modules, before tot_module_bytes counts: the
- * smallest 2^n from 3 * 50 / 4 on (hash.c). */
+/* Buckets by hash_init() for MODULE_SIZE (50) modules, in three tables, which tot_module_bytes does
+ * not include: the smallest 2^n that is at least 3 * 50 / 4 (hash.c). */
 #define MODULE_INITIAL_BUCKETS 64
 
 struct staged {
@@ -50,7 +49,7 @@ static uint64_t count_distinct(raddr *addrs, size_t nr)
 	return distinct;
 }
 
-/* Adds what the entries of one table point to. */
+/* Adds the objects that the entries of one table point to. */
 static int add_objects(struct index_objects *objects, struct beam_node *n,
 		       const struct index_table *table)
 {
@@ -109,8 +108,8 @@ static int count_objects(uint64_t *nr, struct beam_node *n,
 	return rc;
 }
 
-/* Three tables of entries that point to objects, which are shared between the tables.  Entries are
- * added, and the newest taken away again: as long as these are the same, so are the others. */
+/* Three tables of entries that point to objects, which the tables share.  Only the newest entries
+ * are added and removed: as long as they are the same, all others are. */
 static int read_staged(struct staged *out, struct beam_node *n, raddr at,
 		       struct beam_staged_count *known)
 {
@@ -167,7 +166,7 @@ static void read_funs(struct memory_areas *out, struct beam_node *n)
 	}
 }
 
-/* tot_module_bytes of module.c: growth of the tables since they were made, and their entries. */
+/* tot_module_bytes of module.c: growth of the tables since start, and their entries. */
 static void read_module_table(struct memory_areas *out, struct beam_node *n)
 {
 	const struct beam_layout *l = &n->layout;

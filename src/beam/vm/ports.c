@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The port table: slots, structs, and what they lead to.  All ports go through each step together,
- * so that a step costs one system call for many of them.  See ports.h.
+ * Reads the port table: slots, structs, and data that these point to.  Each step is done for all
+ * ports together, with one system call for many of them.  See ports.h.
  */
 #include "beam/vm/ports.h"
 
@@ -87,7 +87,7 @@ static void parse_port(const struct port_table *t, struct port_job *j, const uin
 
 	p->id = bytes_u64(bytes, l->port_id);
 	p->state = bytes_u32(bytes, l->port_state);
-	/* Another one took the place meanwhile, or nobody did. */
+	/* The slot has another port now, or none. */
 	j->gone = !TERM_IS_PORT(p->id) || slot_of(&t->format, p->id) != p->slot ||
 		  (p->state & PORT_STATES_NONE);
 	if (j->gone)
@@ -188,7 +188,7 @@ static void read_names(struct beam_node *n, struct port_job *jobs, size_t nr)
 	free(text);
 }
 
-/* A node has few drivers: each is asked for its name once. */
+/* Reads each driver's name once, as a node has few drivers. */
 static void read_drivers(struct beam_node *n, struct port_job *jobs, size_t nr)
 {
 	struct known {
@@ -220,7 +220,7 @@ static void read_drivers(struct beam_node *n, struct port_job *jobs, size_t nr)
 	vec_free(&known);
 }
 
-/* RegProc: leads back to the port, else the name was taken from it meanwhile. */
+/* Reads the RegProc; if it does not refer to the port, the name was unregistered meanwhile. */
 static void read_registered(struct beam_node *n, struct port_job *j)
 {
 	uint64_t name;
@@ -234,7 +234,7 @@ static void read_registered(struct beam_node *n, struct port_job *j)
 		j->facts.registered = name;
 }
 
-/* port_info(P, memory) without links and monitors: LineBuf and what port_set_data() keeps. */
+/* port_info(P, memory) without links and monitors: LineBuf and the data of port_set_data(). */
 static void read_memory(struct beam_node *n, struct port_job *j)
 {
 	uint64_t size;
@@ -255,14 +255,14 @@ static void read_memory(struct beam_node *n, struct port_job *j)
 
 static void finish_memory(const struct beam_node *n, struct port_job *j)
 {
-	/* What a monitor counts depends on who else still holds it. */
+	/* The size that counts for a monitor depends on whether the other side still has it. */
 	j->facts.memory_known = !j->monitors && !j->lt_monitors && !j->cut && !j->facts.torn;
 	j->facts.memory += j->facts.links.len * (uint64_t)n->layout.link_size;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- all ports ------------------------------------------------------------------------------ */
 
-/* Whatever was read belongs to the port only if it is still there: its slot leads to it. */
+/* Data belongs to the port only if its slot still points to it. */
 static void check_again(const struct port_table *t, struct port_job *jobs, size_t nr)
 {
 	const struct beam_layout *l = &t->node->layout;
@@ -322,7 +322,7 @@ static void read_jobs(const struct port_table *t, struct port_list *out, struct 
 	check_again(t, jobs, nr);
 }
 
-/* Where the slot leads now; its job begins anew.  False if it is empty. */
+/* Begins the job again for the port that is in the slot now.  False if it is empty. */
 static bool restart(const struct port_table *t, struct port_job *j)
 {
 	uint32_t slot = j->facts.slot;
@@ -336,7 +336,7 @@ static bool restart(const struct port_table *t, struct port_job *j)
 	return true;
 }
 
-/* One that did not hold together is read alone, at once. */
+/* Reads an inconsistent port again, alone. */
 static void settle(const struct port_table *t, struct port_list *out, struct port_job *j)
 {
 	for (int i = 1; i < READ_TRIES && (j->gone || j->facts.torn); i++) {
@@ -348,7 +348,7 @@ static void settle(const struct port_table *t, struct port_list *out, struct por
 	}
 }
 
-/* In the order of the slots, which is that of erlang:ports(). */
+/* Keeps ports in the order of the slots, which is that of erlang:ports(). */
 static void keep_jobs(const struct port_table *t, struct port_list *out, struct port_job *jobs,
 		      size_t nr)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ports of a node as they stand in its port table: what erlang:port_info/1,2 says of each, and
- * which descriptors of the operating system its driver holds.  Reading races with the node: each
- * port is read at once, then what it leads to, then its id again; what does not hold together is
- * read anew, and marked torn if it still does not.  A port that is gone is left out and counted.
+ * Ports of a node in its port table, as in erlang:port_info/1,2, and the descriptors of the
+ * operating system that their drivers have.  Reading races with the node: a port's struct is read
+ * at once, then the data it points to, then its id again; inconsistent ones are read again, and
+ * marked torn if they still are.  A port that was closed is left out and counted.
  *
  * Sockets of the module `socket` are NIF resources, not ports.
  *
@@ -34,10 +34,10 @@
 #define PORT_TASK_BUSY_PORT_Q (1u << 5)
 #define PORT_TASK_PARALLELISM (1u << 9)
 
-/* The most that is kept of a name. */
+/* Longer names are truncated. */
 #define PORT_NAME_MAX 4096
 
-/* inet_descriptor.state: INET_F_*, inet_drv.c; what prim_inet:getstatus/1 says */
+/* inet_descriptor.state: INET_F_*, inet_drv.c; as in prim_inet:getstatus/1 */
 #define PORT_INET_OPEN	     (1u << 0)
 #define PORT_INET_BOUND	     (1u << 1)
 #define PORT_INET_CONNECTED  (1u << 2)
@@ -47,12 +47,12 @@
 #define PORT_INET_BUSY	     (1u << 7)
 
 enum port_fd_kind {
-	PORT_FD_NONE,	/* its driver has none, or holds it in a way that ebeam cannot prove */
+	PORT_FD_NONE,	/* none, or its driver has it in a way that ebeam cannot verify */
 	PORT_FD_INET,	/* fds[0]: a socket of inet_drv */
 	PORT_FD_STREAM, /* fds[0] is read, fds[1] written (-1 = not): drivers fd and spawn */
 };
 
-struct port_refs { /* terms, in port_list.terms */
+struct port_refs { /* range of terms in port_list.terms */
 	size_t first, len;
 };
 
@@ -60,16 +60,16 @@ struct port_facts {
 	raddr addr;
 	uint64_t id;	 /* term */
 	uint64_t number; /* N of #Port<0.N> */
-	uint32_t slot;	 /* of the table: what port_info/1 calls id */
+	uint32_t slot;	 /* index in the port table: `id` of port_info/1 */
 	char *name;
 	char driver[64];
 	uint64_t connected;  /* pid term */
 	uint64_t registered; /* atom; 0 = none */
 	uint64_t bytes_in, bytes_out, queue_size;
-	/* Bytes: of a socket of inet_drv what inet:getstat/1 says, else bytes_in. */
+	/* Bytes: for a socket of inet_drv as in inet:getstat/1, else bytes_in. */
 	uint64_t received;
 	uint64_t memory; /* bytes, as port_info(P, memory); only if memory_known */
-	int64_t os_pid;	 /* as the node knows it; -1 = none */
+	int64_t os_pid;	 /* from the node; -1 = none */
 	uint32_t state, task_flags;
 	enum port_fd_kind fd_kind;
 	int fds[2];
@@ -84,13 +84,13 @@ struct port_list {
 	size_t len;
 	VEC(uint64_t) terms;
 	uint64_t vanished, torn;
-	uint64_t cut; /* ports of which not all links, monitors or waiting processes were read */
+	uint64_t cut; /* ports without some of their links, monitors or waiting processes */
 };
 
 int ports_read(struct beam_node *n, struct port_list *out, struct error *err);
 /*
- * Where the descriptors of inet_drv count what they received: offset of recv_oct in
- * inet_descriptor, 0 = not known of this release.  Ports do not count what comes as messages.
+ * Offset of recv_oct in inet_descriptor, where inet_drv counts received bytes; 0 = unknown for this
+ * release.  Ports do not count data that arrives as messages.
  */
 uint32_t ports_inet_received(const struct beam_node *n);
 void port_list_free(struct port_list *l);
@@ -101,8 +101,8 @@ static inline bool port_is_busy(const struct port_facts *p)
 }
 
 /*
- * The processes that wait in a circular list of ErtsProcList: pid terms, at most `max`.  0, or
- * -EBADMSG if it cannot be such a list (what came before stays), or why it cannot be read.
+ * Reads the processes in a circular list of ErtsProcList: pid terms, at most `max`.  0; -EBADMSG:
+ * it is no such list (processes read before are kept); or errno of the failed read.
  */
 struct proclist {
 	VEC(uint64_t) pids;

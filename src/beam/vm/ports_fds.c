@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which descriptors of the operating system a port's driver holds.  The data of a driver is its own
- * business, so nothing is taken from it that it does not prove: both structs begin with words that
- * lead back to the port.
+ * Descriptors of the operating system that a port's driver has.  The data of a driver has no common
+ * format, so it is only used if verified: both structs here begin with words that refer to the
+ * port.
  */
 #include <stddef.h>
 #include <string.h>
@@ -25,8 +25,8 @@ struct inet_head {
 
 /*
  * inet_descriptor further on: {Uint64 recv_oct; unsigned long recv_cnt, recv_max; double recv_avg,
- * ...}, as inet:getstat/1 has them.  Seen on x86-64 builds with AF_UNIX of OTP 24 to 29 (in 26 the
- * reference of the caller came between).
+ * ...}, as in inet:getstat/1.  Offsets of x86-64 builds with AF_UNIX of OTP 24 to 29 (OTP 26 has
+ * added the caller's reference before).
  */
 #define INET_RECEIVED_25 560
 #define INET_RECEIVED_26 568
@@ -36,8 +36,8 @@ struct inet_received {
 };
 
 /*
- * struct driver_data {ErlDrvPort port_num; ErtsSysFdData *ofd, *ifd; ...}, and behind it in the
- * same block one or two ErtsSysFdData {int fd; ...}; sys/unix/sys_drivers.c, OTP 25 to 29.
+ * struct driver_data {ErlDrvPort port_num; ErtsSysFdData *ofd, *ifd; ...}, followed in the same
+ * block by one or two ErtsSysFdData {int fd; ...}; sys/unix/sys_drivers.c, OTP 25 to 29.
  */
 struct stream_head {
 	uint64_t port, out, in;
@@ -65,7 +65,7 @@ uint32_t ports_inet_received(const struct beam_node *n)
 	return n->identity.otp >= 26 && n->identity.otp <= 29 ? INET_RECEIVED_26 : 0;
 }
 
-/* A build with other structs is recognised by numbers that do not fit each other. */
+/* Inconsistent numbers show a build with another struct. */
 static bool read_received(struct beam_node *n, raddr descriptor, uint64_t *octets)
 {
 	uint32_t offset = ports_inet_received(n);
@@ -86,7 +86,7 @@ static void read_inet(struct beam_node *n, struct port_job *j)
 
 	if (mem_read(n->mem, j->drv_data, &head, sizeof(head)) != 0 || head.port != p->addr ||
 	    head.dport != p->id || head.s != head.event || head.s < 0 || head.s >= FDS_MAX)
-		return; /* another struct, or a socket that is closed */
+		return; /* another struct, or a closed socket */
 	p->fd_kind = PORT_FD_INET;
 	p->inet_state = head.state;
 	p->fds[0] = p->fds[1] = head.s;

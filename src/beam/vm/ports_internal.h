@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files that implement ports.h share among themselves. */
+/* Shared by the files that implement ports.h. */
 #ifndef EBEAM_BEAM_PORTS_INTERNAL_H
 #define EBEAM_BEAM_PORTS_INTERNAL_H
 
 #include "beam/vm/ports.h"
 
-/* One port while it is read. */
+/* State of a port while it is read. */
 struct port_job {
 	struct port_facts facts;
 	raddr name, driver, reg, linebuf;
@@ -14,10 +14,10 @@ struct port_job {
 	bool gone, cut;
 };
 
-/* Links, monitors and waiting processes of many ports; sets facts.torn where something did not
- * fit. */
+/* Reads links, monitors and waiting processes of ports; sets facts.torn if they are
+ * inconsistent. */
 void ports_read_refs(struct beam_node *n, struct port_list *l, struct port_job *jobs, size_t nr);
-/* Descriptors that their drivers hold. */
+/* Reads the descriptors that the ports' drivers have. */
 void ports_read_fds(struct beam_node *n, struct port_job *jobs, size_t nr);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a port is tied to: links, monitors, and the processes that wait because it is busy. */
+/* Links and monitors of a port, and the processes that wait because it is busy. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 /* ErtsProcList {Eterm pid; Uint64 started; next, prev}, erl_process.h, OTP 25 to 29. */
 #define PROCLIST_SIZE 32
 
-/* Local ids of one kind in the order of their numbers, as far as one word tells. */
+/* Sorts local ids of one kind by number, as far as the word has it. */
 static int by_term(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -92,7 +92,7 @@ int proclist_read(struct beam_node *n, raddr list, struct proclist *out, size_t 
 	return 0;
 }
 
-/* In the order in which they will be resumed. */
+/* Reads the suspended processes in the order in which they will be resumed. */
 static void read_suspended(struct beam_node *n, struct port_list *l, struct port_job *j)
 {
 	struct proclist list = {0};

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 
-/* A tree of a million items is not deeper. */
+/* A tree of a million items has fewer levels. */
 #define MAX_LEVELS 48
 #define BATCH	   1024
 
@@ -27,7 +27,7 @@ static void add_node(struct level *level, raddr addr, raddr parent)
 		vec_push(&level->v, ((struct node){addr, parent}));
 }
 
-/* Reads the items of which address and parent are known; adds their children. */
+/* Reads items whose address and parent are known, and adds their children. */
 static void read_level(struct rbtree *t, const struct level *level, struct level *children)
 {
 	uint8_t *bytes = xcalloc(BATCH, t->size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The VM's red-black trees (erl_rbtree.h).  A tree is read level by level, a whole level with one
- * call: each item is known by its parent, and must name that parent back, which no cycle can do.
+ * Walks the VM's red-black trees (erl_rbtree.h), level by level, with one call for a level.  Each
+ * item must point back to its parent, so that cycles end.
  */
 #ifndef EBEAM_BEAM_RBTREE_H
 #define EBEAM_BEAM_RBTREE_H
@@ -15,13 +15,13 @@
 struct rbtree {
 	struct mem *mem;
 	size_t size;		     /* of an item */
-	int32_t parent, left, right; /* where the addresses of these stand in it */
-	uint64_t flags;		     /* bits in parent that are no address */
-	uint64_t max;		     /* of items; beyond that a tree is cut */
-	/* Each item that can be what it should, with its address; may not walk with this one. */
+	int32_t parent, left, right; /* offsets of these addresses in an item */
+	uint64_t flags;		     /* bits in `parent` that are not part of the address */
+	uint64_t max;		     /* limit of items; larger trees are truncated */
+	/* Called for each valid item with its address; must not walk with this struct. */
 	void (*take)(void *arg, raddr addr, const uint8_t *item);
 	void *arg;
-	/* Of all walks: */
+	/* Sums of all walks: */
 	uint64_t seen;
 	uint64_t unreadable; /* items that could not be read, or have another parent */
 	bool cut;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define TEXT_MAX_SIZE ((size_t)64 << 20) /* of beam.smp it is 2.6 to 4.2 MB (OTP 25 to 29) */
+#define TEXT_MAX_SIZE ((size_t)64 << 20) /* beam.smp has 2.6 to 4.2 MB (OTP 25 to 29) */
 
 void vm_counters_find(struct beam_node *n)
 {

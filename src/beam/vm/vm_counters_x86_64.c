@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counters in the code of x86-64; see vm_counters.h.
+ * Finds counters by x86-64 code; see vm_counters.h.
  *
- * reply_gc_info() of erl_gc.c, OTP 25 to 29, adds to what a scheduler has collected that of all
- * dirty ones, if it was the one that was asked:
+ * reply_gc_info() of erl_gc.c, OTP 25 to 29, adds the counts of all dirty schedulers to its own, if
+ * its scheduler was the one that was asked:
  *
  *   mov r1, [esdp + gc_info.reclaimed]
  *   mov r2, [esdp + gc_info.garbage_cols]
@@ -24,7 +24,7 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 
-/* REX.W and the operations looked for, with ModRM behind them. */
+/* REX.W and the operations that are searched, followed by ModRM. */
 #define REX_W(byte)	  (((byte)&0xf8) == 0x48)
 #define OP_ADD_LOAD	  0x03
 #define OP_LEA		  0x8d
@@ -34,12 +34,12 @@
 #define MODRM_RIP(byte)	  (((byte)&0xc7) == 0x05)
 #define MODRM_DISP32(b)	  (((b)&0xc0) == 0x80)
 
-/* Bytes: from one load to the other, from there to the jump, and what is looked at behind it.  In
- * the builds of four compilers 13 to 17, 12 to 21, and 55. */
+/* Limits in bytes: between the two loads, from there to the jump, and of the code searched at its
+ * target.  In builds of four compilers: 13 to 17, 12 to 21, and 55. */
 #define LOADS_WINDOW  40
 #define JUMP_WINDOW   40
 #define TARGET_WINDOW 96
-#define MUTEX_MAX     128 /* erts_mtx_t before the counters: 40 with pthread's */
+#define MUTEX_MAX     128 /* size of erts_mtx_t, before the counters: 40 with pthread's */
 #define LIMIT_WINDOW  24  /* from the constant to the comparison, and from there to the store */
 #define REFERENCES    24
 
@@ -49,12 +49,12 @@ static bool is_load(const uint8_t *text, size_t at)
 	if (at >= 3 && REX_W(text[at - 3]) && text[at - 2] == OP_LOAD &&
 	    MODRM_DISP32(text[at - 1]) && (text[at - 1] & 7) != 4)
 		return true;
-	/* r12 and rsp take one byte more */
+	/* r12 and rsp need one more byte (SIB) */
 	return at >= 4 && REX_W(text[at - 4]) && text[at - 3] == OP_LOAD &&
 	       MODRM_DISP32(text[at - 2]) && (text[at - 2] & 7) == 4;
 }
 
-/* Where the next such load stands from `from` on, before `end`: of its displacement. */
+/* Position of the displacement of the next such load between `from` and `end`. */
 static size_t next_load(const uint8_t *text, size_t from, size_t end, uint32_t disp)
 {
 	while (from + 4 <= end) {
@@ -96,7 +96,7 @@ static void collect(struct references *r, const struct vm_code *t, size_t from)
 	}
 }
 
-/* Both counters, and the mutex before them; 0 if they are not there. */
+/* Address of both counters, which follow the mutex; 0 if they are not referred to. */
 static raddr counters_of(const struct references *r, raddr distance)
 {
 	for (size_t i = 0; i < r->nr_read; i++) {
@@ -112,7 +112,7 @@ static raddr counters_of(const struct references *r, raddr distance)
 	return 0;
 }
 
-/* What stands where a jump behind `at` leads to, or in its way. */
+/* The counters by the code at `at`, or at the target of a jump behind it. */
 static raddr dirty_gc_behind(const struct vm_code *t, size_t at, raddr distance)
 {
 	size_t end = MIN(at + JUMP_WINDOW, t->size);
@@ -163,7 +163,7 @@ raddr vm_code_find_dirty_gc(const struct vm_code *t, const struct beam_layout *l
 	}
 }
 
-/* The first store of a register into a variable before `end`; 0: none. */
+/* Address of the first variable before `end` to which a register is stored; 0: none. */
 static raddr stored_variable(const struct vm_code *t, size_t at, size_t end)
 {
 	for (; at + 6 <= end; at++) {
@@ -179,7 +179,7 @@ static raddr stored_variable(const struct vm_code *t, size_t at, size_t end)
 	return 0;
 }
 
-/* cmovl, cmovge, cmovle, cmovg: the larger of two. */
+/* Position of the next cmovl, cmovge, cmovle or cmovg: the maximum of two. */
 static size_t next_choice(const uint8_t *text, size_t at, size_t end)
 {
 	for (; at + 2 <= end; at++) {

@@ -11,8 +11,8 @@
 #include "base/compiler.h"
 #include "beam/vm/vm_counters.h"
 
-/* Bytes of one thing that are read at once: fields of scheduler data and run queues that stand near
- * each other (104 and 192 bytes in OTP 25 to 29). */
+/* Limit of a span of fields that is read at once, of scheduler data or a run queue; 104 and 192
+ * bytes in OTP 25 to 29. */
 #define SPAN_MAX 512
 /* MIN_ATOM_TABLE_SIZE of atom.h, OTP 25 to 29 */
 #define ATOM_LIMIT_MIN 8192
@@ -22,7 +22,7 @@ struct span {
 	uint32_t size;
 };
 
-/* A run queue, and of a normal one its scheduler. */
+/* Addresses of a run queue, and of its scheduler if it is a normal one. */
 struct queue_address {
 	enum vm_queue_type type;
 	uint16_t scheduler;
@@ -33,16 +33,16 @@ struct vm_totals_reader {
 	struct beam_node *n;
 	struct span sched, queue;
 	VEC(struct queue_address) places;
-	bool has_queue[3]; /* by type: all that there are */
-	/* What stays as it is. */
+	bool has_queue[3]; /* by type: all its run queues were found */
+	/* Values that do not change. */
 	uint64_t process_limit, port_limit, atom_limit, ets_limit;
 	VEC(struct mem_range) ranges;
 	uint8_t *bytes; /* of the ranges */
 };
 
-/* ---- what stays ------------------------------------------------------------------------------ */
+/* ---- constant values ------------------------------------------------------------------------- */
 
-/* From the first to the last of some fields of 8 bytes; none of them may be absent. */
+/* The span of some fields of 8 bytes; none may be absent. */
 static struct span span_of(const int32_t *fields, size_t nr)
 {
 	int32_t low = INT32_MAX, high = 0;
@@ -75,7 +75,7 @@ static void find_spans(struct vm_totals_reader *r)
 	r->queue = span_of(queue, ARRAY_SIZE(queue));
 }
 
-/* Queues are numbered: those of normal schedulers, of dirty CPU ones, of dirty IO ones. */
+/* Has the run queue its number?  Normal schedulers come first, then dirty CPU, then dirty IO. */
 static bool is_queue(struct beam_node *n, raddr queue, enum vm_queue_type type, uint32_t i)
 {
 	uint32_t ix, nr = n->anchors.nr_sched;
@@ -114,7 +114,7 @@ static int find_queues(struct vm_totals_reader *r, enum vm_queue_type type, radd
 	return 0;
 }
 
-/* A number that the node does not change; VM_UNKNOWN. */
+/* Reads a number that the node does not change; else VM_UNKNOWN. */
 static uint64_t constant(struct beam_node *n, raddr table, int32_t offset)
 {
 	uint32_t value;
@@ -125,7 +125,7 @@ static uint64_t constant(struct beam_node *n, raddr table, int32_t offset)
 	return value;
 }
 
-/* What was asked for by +e, where the symbol tells, else what the VM made of it. */
+/* The number requested by +e, if there is a symbol; else the limit that the VM made of it. */
 static uint64_t find_ets_limit(struct beam_node *n)
 {
 	struct elf_symbol asked;
@@ -151,7 +151,7 @@ static void add_range(struct vm_totals_reader *r, raddr addr, size_t size)
 enum fixed_range { RANGE_PROCESSES, RANGE_PORTS, RANGE_ATOMS, RANGE_DIRTY_GC, NR_FIXED };
 #define RANGES_PER_PLACE 3 /* run queue, scheduler, number of its ETS tables */
 
-/* What each pass reads: the same addresses each time.  What is not known has size 0. */
+/* Lists the addresses that each pass reads.  Unknown ones have size 0. */
 static void plan(struct vm_totals_reader *r)
 {
 	const struct beam_layout *l = &r->n->layout;
@@ -183,7 +183,7 @@ static void plan(struct vm_totals_reader *r)
 	}
 }
 
-/* NULL: it is not read, or could not be. */
+/* NULL: not read, or not readable. */
 static const uint8_t *bytes_of(const struct vm_totals_reader *r, size_t range)
 {
 	const struct mem_range *m = &r->ranges.data[range];
@@ -225,7 +225,7 @@ static void read_queue(const struct vm_totals_reader *r, size_t i, struct vm_que
 	}
 }
 
-/* Adds what is known; unknown, once, stays unknown. */
+/* Adds a value to a sum, which is unknown once one value is. */
 static void add(uint64_t *sum, uint64_t value)
 {
 	*sum = *sum == VM_UNKNOWN || value == VM_UNKNOWN ? VM_UNKNOWN : *sum + value;
@@ -265,7 +265,7 @@ static void sum_queues(const struct vm_totals_reader *r, struct vm_totals *t)
 	}
 }
 
-/* ---- why something is not known -------------------------------------------------------------- */
+/* ---- reasons for unknown values -------------------------------------------------------------- */
 
 static const char *reason(const struct vm_totals_reader *r, enum vm_total total)
 {

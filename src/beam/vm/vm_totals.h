@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the VM counts of itself as a whole: tables with their limits, run queues, reductions,
- * context switches, garbage collections, bytes through ports; as erlang:system_info/1 and
- * erlang:statistics/1 answer, without asking: one pass of reads, whatever the node does.
+ * Counters of the VM as a whole: sizes and limits of tables, run queues, reductions, context
+ * switches, garbage collections, bytes through ports; as from erlang:system_info/1 and
+ * erlang:statistics/1, but by one pass of memory reads, without a call in the node.
  *
  * The counters of different schedulers are read one after the other, as the node itself does.
  *
@@ -17,9 +17,9 @@
 #define VM_UNKNOWN UINT64_MAX
 
 /*
- * VM_TOTAL(id, name).  Names are those of erlang:system_info/1 and erlang:statistics/1 where they
- * have one.  gc_words_reclaimed: words.  input, output: bytes that went through ports on
- * schedulers; other threads have counters of their own, which no driver of OTP uses.
+ * VM_TOTAL(id, name).  Names are those of erlang:system_info/1 and erlang:statistics/1 if they have
+ * one.  gc_words_reclaimed: words.  input, output: bytes through ports on schedulers; other threads
+ * have their own counters, which no driver of OTP uses.
  */
 #define VM_TOTALS(VM_TOTAL)                                                                        \
 	VM_TOTAL(PROCESS_COUNT, "process_count")                                                   \
@@ -44,33 +44,33 @@ enum vm_total { VM_TOTALS(VM_TOTAL_ID) NR_VM_TOTALS };
 
 enum vm_queue_type { VM_QUEUE_NORMAL, VM_QUEUE_DIRTY_CPU, VM_QUEUE_DIRTY_IO };
 
-/* A run queue.  Those of dirty schedulers are one for all of a type. */
+/* A run queue.  All dirty schedulers of a type share one. */
 struct vm_queue {
 	enum vm_queue_type type;
-	uint16_t scheduler; /* 1.., 0: of dirty ones */
-	/* Its scheduler is: not in schedulers_online, or multi-scheduling is blocked. */
+	uint16_t scheduler; /* 1..; 0: dirty schedulers */
+	/* Its scheduler is not in schedulers_online, or multi-scheduling is blocked. */
 	bool offline;
-	uint64_t length; /* processes and ports that wait; VM_UNKNOWN each */
+	uint64_t length; /* processes and ports that wait; this and all below may be VM_UNKNOWN */
 	uint64_t reductions, context_switches;
-	/* Of its scheduler; VM_UNKNOWN of dirty ones. */
+	/* Counters of its scheduler; VM_UNKNOWN for dirty ones. */
 	uint64_t gcs, gc_words, input, output;
 };
 
 struct vm_totals {
-	uint64_t value[NR_VM_TOTALS];  /* VM_UNKNOWN */
-	const char *why[NR_VM_TOTALS]; /* it is unknown: for people; NULL if it is not */
+	uint64_t value[NR_VM_TOTALS];  /* VM_UNKNOWN if not known */
+	const char *why[NR_VM_TOTALS]; /* reason for VM_UNKNOWN, for people; else NULL */
 	VEC(struct vm_queue)
 	queues; /* normal 1.., dirty CPU, dirty IO; as
-					   * statistics(run_queue_lengths_all) has them */
+		 * statistics(run_queue_lengths_all) has them */
 };
 
 struct vm_totals_reader;
 
-/* Finds out once what stays as it is.  Borrows the node. */
+/* Finds addresses and constant values, once.  Borrows the node. */
 int vm_totals_open(struct vm_totals_reader **out, struct beam_node *n, struct error *err);
 void vm_totals_close(struct vm_totals_reader *r); /* NULL ok */
 
-/* `out` was zeroed before its first use, and is reused.  ERROR_KIND_NO_NODE if the node is gone. */
+/* `out` is zeroed before its first use, and reused.  ERROR_KIND_NO_NODE: the node has exited. */
 int vm_totals_read(struct vm_totals_reader *r, struct vm_totals *out, struct error *err);
 void vm_totals_free(struct vm_totals *t);
 
