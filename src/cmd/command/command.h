@@ -20,7 +20,7 @@
 
 #define OPTION_RATE_MAX 1000000 /* hits a second: --rate */
 
-/* Every option of the program, once; a command names those that it takes. */
+/* All options of the program; each command lists those that it takes. */
 enum option_id {
 	OPTION_PID,	     /* -p, --pid N|NAME */
 	OPTION_DURATION,     /* -d, --duration T */
@@ -96,7 +96,7 @@ enum option_id {
 	NR_OPTIONS
 };
 
-/* Some of them, however many there come to be; OPTIONS(OPT(PID), OPT(JSON)) makes one. */
+/* A set of options; OPTIONS(OPT(PID), OPT(JSON)) makes one. */
 struct option_set {
 	bool has[NR_OPTIONS]; /* index = enum option_id */
 };
@@ -110,7 +110,7 @@ struct option_set {
 
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
-/* Parsed options: defaults where not given. */
+/* Parsed options, with defaults for those not given. */
 struct options {
 	const char *pid;      /* NULL = the only node */
 	uint64_t duration_ns; /* 0 = until Ctrl-C */
@@ -146,7 +146,7 @@ struct options {
 	struct option_set given;
 };
 
-/* Only what some processes do is asked for. */
+/* Do the options restrict events to some processes? */
 static inline bool options_choose_processes(const struct options *opt)
 {
 	return opt->process || opt->initial_call;
@@ -157,16 +157,16 @@ enum {
 	FORMATS_TEXT = 1,      /* tables of the hottest functions and processes */
 	FORMATS_EXPORT = 2,    /* every exporter */
 	FORMATS_DIFF = 4,      /* the exporters that can write a difference */
-	FORMATS_CAPTURE = 8,   /* the recording itself */
+	FORMATS_CAPTURE = 8,   /* a capture */
 	FORMATS_TIMELINE = 16, /* exporters of time lines */
-	FORMATS_PAGE = 32,     /* html and json of the command's own */
+	FORMATS_PAGE = 32,     /* html and json that the command writes itself */
 };
 
 struct command_context {
 	const struct command *command;
 	struct options opt;
 	int nr_args;
-	char **args; /* what is not an option */
+	char **args; /* words that are no options */
 	FILE *out;   /* stdout; flushed and checked by the caller */
 };
 
@@ -178,12 +178,12 @@ struct command {
 	struct option_set options; /* -q -v -h --color are always there */
 	int min_args, max_args;
 	unsigned int formats; /* bit set of FORMATS_*; 0 if -f is not among the options */
-	/* Kinds of events that -e takes, 0 = all; and those without -e, NULL = all of them. */
+	/* Kinds of events that -e accepts, 0 = all; and the default of -e, NULL = all of these. */
 	uint64_t event_kinds;
 	const char *event_default;
-	const char *format_default; /* of -f, as shown in help; NULL = that of its row */
-	const char *freq_default;   /* of -F, as shown in help; NULL = that of its row */
-	/* Of -d and -n, where a command ends by itself: likewise. */
+	const char *format_default; /* of -f, as shown in help; NULL = that in option_rows[] */
+	const char *freq_default;   /* of -F, likewise */
+	/* Of -d and -n, likewise; for commands that end by themselves. */
 	const char *duration_default, *limit_default;
 	/* 0, or negative errno with *err set: err->kind is the exit code.  A positive number is an
 	 * exit code of its own (7, 130) with nothing more to print. */
@@ -192,12 +192,13 @@ struct command {
 
 extern const struct command commands[]; /* ends with name == NULL */
 
-/* By name or unambiguous prefix.  NULL with *err (usage, with the nearest name) otherwise. */
+/* Finds a command by name or unambiguous prefix.  NULL with *err (usage, with the nearest name)
+ * otherwise. */
 const struct command *command_find(const char *name, struct error *err);
 
 /* How probes use this host. */
 #define OPTIONS_PROBES OPT(NO_REALTIME), OPT(UPROBES), OPT(BTF), OPT(FORCE)
-/* Those of 'port' that only --io takes. */
+/* Options of 'port' that need --io. */
 #define OPTIONS_PORT_IO                                                                            \
 	OPT(DURATION), OPT(WATCH), OPT(PROCESS), OPT(INPUT), OPT(OUTPUT), OPT(MAX_OVERHEAD),       \
 		OPT(DRY_RUN), OPT(SOURCE), OPTIONS_PROBES

@@ -19,17 +19,17 @@
 
 #define LOOP_EVENTS 16 /* events taken from the kernel at once */
 
-/* One descriptor in the epoll set. */
-#define PID_CHECK_NS 200000000u /* of a process of which the kernel gives no descriptor */
+#define PID_CHECK_NS 200000000u /* how often a process is checked that has no pidfd */
 
+/* A descriptor in the epoll set. */
 struct watch {
 	struct watch *next;
 	int fd;
 	bool owned;	   /* closed with the loop */
-	bool timer;	   /* a timerfd: has to be read */
-	bool signal;	   /* a signalfd: likewise */
-	int os_pid;	   /* at each time of the timer: is there still such a process?  0 = no */
-	enum loop_end end; /* what its readiness means; 0 = call fn */
+	bool timer;	   /* a timerfd, which has to be read */
+	bool signal;	   /* a signalfd, likewise */
+	int os_pid;	   /* the timer checks whether that process has exited; 0 = none */
+	enum loop_end end; /* ends the loop when it is readable; 0 = calls fn */
 	int (*fn)(void *ctx, struct error *err);
 	void *ctx;
 };
@@ -46,7 +46,8 @@ static int system_error(struct error *err, const char *what)
 			 error_text(errno));
 }
 
-/* Takes over fd if owned, also on failure.  *out (NULL ok): what was added. */
+/* Adds a copy of *proto to the set; *out (NULL ok) points to it.  Takes over fd if owned, also on
+ * failure. */
 static int add(struct loop *l, const struct watch *proto, struct watch **out, struct error *err)
 {
 	struct watch *w = xmalloc(sizeof(*w));
@@ -118,7 +119,7 @@ static struct timespec timespec_of(uint64_t ns)
 				 .tv_nsec = (long)(ns % 1000000000u)};
 }
 
-/* A period of 0 makes a timer that goes off once. */
+/* Sets a timerfd; period_ns 0: it expires once. */
 static int set_timer(int fd, int flags, uint64_t first_ns, uint64_t period_ns)
 {
 	struct itimerspec spec = {.it_value = timespec_of(first_ns),
@@ -127,7 +128,7 @@ static int set_timer(int fd, int flags, uint64_t first_ns, uint64_t period_ns)
 	return timerfd_settime(fd, flags, &spec, NULL);
 }
 
-/* One that goes off never, if first_ns is 0. */
+/* Adds a timerfd; first_ns 0: it is not set. */
 static int add_timerfd(struct loop *l, struct watch *w, uint64_t first_ns, uint64_t period_ns,
 		       struct watch **out, struct error *err)
 {
@@ -165,7 +166,7 @@ int loop_add_alarm(struct loop *l, struct loop_alarm **out, int (*fn)(void *ctx,
 
 void loop_set_alarm(struct loop_alarm *a, uint64_t first_ns, uint64_t period_ns)
 {
-	/* A timerfd that is set to 0 never goes off. */
+	/* 0 would disarm the timerfd. */
 	set_timer(((struct watch *)a)->fd, TFD_TIMER_ABSTIME, first_ns ? first_ns : 1, period_ns);
 }
 
@@ -197,7 +198,7 @@ int loop_set_deadline(struct loop *l, uint64_t ns, struct error *err)
 {
 	struct watch w = {.end = LOOP_END_DEADLINE};
 
-	/* A timerfd that is set to 0 never goes off. */
+	/* 0 would disarm the timerfd. */
 	return add_timerfd(l, &w, ns ? ns : 1, 0, NULL, err);
 }
 
@@ -205,13 +206,13 @@ int loop_watch_pid(struct loop *l, int os_pid, struct error *err)
 {
 	struct watch w = {.owned = true, .end = LOOP_END_EXITED};
 
-	/* By number: glibc has pidfd_open() only since 2.36. */
+	/* By syscall(2), as glibc has pidfd_open() only since 2.36. */
 	w.fd = (int)syscall(SYS_pidfd_open, os_pid, 0);
 	if (w.fd < 0 && errno == ESRCH)
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "process %d is gone", os_pid);
 	if (w.fd >= 0)
 		return add(l, &w, NULL, err);
-	/* A kernel of before 5.3, or a seccomp filter that does not know it. */
+	/* A kernel before 5.3, or a seccomp filter, has no pidfd_open(2). */
 	w = (struct watch){.os_pid = os_pid};
 	return add_timerfd(l, &w, PID_CHECK_NS, PID_CHECK_NS, NULL, err);
 }
@@ -223,14 +224,14 @@ static bool has_exited(int os_pid)
 	return proc_stat_read(&stat, os_pid, NULL) != 0 || stat.state == 'Z' || stat.state == 'X';
 }
 
-/* 0, or what the readiness of w means for the loop; negative errno if its callback failed. */
+/* Handles a readable descriptor.  0; positive = ends the loop; negative errno of the callback. */
 static int handle(struct watch *w, struct error *err)
 {
 	struct signalfd_siginfo info;
 	uint64_t expirations;
 	int rc;
 
-	/* What ends the loop stays readable: loop_poll() may have seen it first. */
+	/* Not read, so that it stays readable: after loop_poll(), loop_run() must see it, too. */
 	if (w->end)
 		return (int)w->end;
 	if (w->timer && read(w->fd, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)
@@ -243,7 +244,7 @@ static int handle(struct watch *w, struct error *err)
 	return rc > 0 ? LOOP_END_STOPPED : rc;
 }
 
-/* Handles what is due; 0 if nothing ended the loop. */
+/* Waits once, and handles all that is due; 0 = the loop goes on. */
 static int step(struct loop *l, int timeout_ms, struct error *err)
 {
 	struct epoll_event events[LOOP_EVENTS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The event loop of a command that waits: one epoll over timers, the signals of signals.h and the
- * end of the target process.
+ * The event loop of a command: one epoll set for timers, the signals of signals.h and the exit of
+ * the target process.
  *
  * Opening a loop catches INT, TERM and HUP: the first one ends loop_run(), the second one ends
  * the program (130 for INT) also after loop_run() has returned, until the program ends.
@@ -20,7 +20,7 @@ struct loop;
 struct loop_alarm;
 
 enum loop_end {
-	LOOP_END_STOPPED = 1,  /* a callback said so */
+	LOOP_END_STOPPED = 1,  /* a callback returned a positive number */
 	LOOP_END_SIGNAL = 2,   /* first INT, TERM or HUP */
 	LOOP_END_DEADLINE = 3, /* loop_set_deadline() */
 	LOOP_END_EXITED = 4,   /* the process of loop_watch_pid() is gone */
@@ -32,19 +32,18 @@ void loop_close(struct loop *l); /* NULL ok */
 /* Calls fn every period_ns (> 0).  Periods that were missed are not made up for. */
 int loop_add_timer(struct loop *l, uint64_t period_ns, int (*fn)(void *ctx, struct error *err),
 		   void *ctx, struct error *err);
-/* A timer that is set later, and as often as one likes; it goes with the loop. */
+/* A timer that is set with loop_set_alarm(), any number of times; freed with the loop. */
 int loop_add_alarm(struct loop *l, struct loop_alarm **out, int (*fn)(void *ctx, struct error *err),
 		   void *ctx, struct error *err);
-/* Calls fn at first_ns of CLOCK_MONOTONIC (at once if that is past), and each period_ns (0: once)
- * from that time on, however late it was called before.  Periods that were missed are not made up
- * for. */
+/* Calls fn at first_ns of CLOCK_MONOTONIC (at once if that is past), and then at multiples of
+ * period_ns after first_ns (0: only once), however late each call is.  Periods that were missed are
+ * not made up for. */
 void loop_set_alarm(struct loop_alarm *a, uint64_t first_ns, uint64_t period_ns);
-/* Calls fn whenever there is something to read from fd, which stays the caller's, or it has hung
- * up. */
+/* Calls fn whenever fd (borrowed) is readable, or has hung up. */
 int loop_add_fd(struct loop *l, int fd, int (*fn)(void *ctx, struct error *err), void *ctx,
 		struct error *err);
-/* Calls fn when the signal comes, which is blocked until the loop is closed: one that signals.h
- * does not catch. */
+/* Calls fn when a signal comes that signals.h does not catch; it is blocked until the loop is
+ * closed. */
 int loop_add_signal(struct loop *l, int signo, int (*fn)(void *ctx, struct error *err), void *ctx,
 		    struct error *err);
 /* Ends the loop in `ns` from now (0 = at once); may be set once. */
@@ -59,9 +58,9 @@ int loop_watch_pid(struct loop *l, int os_pid, struct error *err);
  */
 int loop_run(struct loop *l, struct error *err);
 
-/* In the middle of long work of a callback: whatever is due now, without waiting.  0, or as
- * loop_run(); what ends the loop is still there for loop_run().  The callback that works may be
- * called again: it has to know. */
+/* To be called during long work of a callback: runs the callbacks that are due now, without
+ * waiting.  0, or as loop_run(), which then ends for the same reason.  The callback that works may
+ * be called again, and must be prepared for that. */
 int loop_poll(struct loop *l, struct error *err);
 
 #endif

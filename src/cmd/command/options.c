@@ -134,7 +134,7 @@ void option_words(const struct option_row *row, const struct command *command, s
 
 /* ---- parsing ------------------------------------------------------------------------------ */
 
-/* argv being eaten from the left. */
+/* argv, parsed up to index `at`. */
 struct words {
 	int argc, at;
 	char **argv;
@@ -148,7 +148,7 @@ static int apply(struct options *opt, int id, const char *value, struct error *e
 	unsigned int word = 0;
 	bool good = true;
 
-	/* The others are settings, of which the last holds; this one says whom to look at. */
+	/* Of other options the last one wins; two nodes are more likely a mistake. */
 	if (id == OPTION_PID && opt->pid && strcmp(opt->pid, value) != 0)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "-p is given twice, '%s' and '%s', but a command looks at one "
@@ -221,7 +221,7 @@ static int parse_long(const struct command *command, struct words *w, struct opt
 	return apply(opt, id, value, err);
 }
 
-/* One word that starts with a single "-": one option or several, the last of them maybe with a
+/* Parses a word that starts with a single "-": one or several options, of which the last may have a
  * value. */
 static int parse_cluster(const struct command *command, struct words *w, struct options *opt,
 			 struct error *err)

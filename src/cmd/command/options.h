@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options of the program: one row each, from which parsing, help, completion and the man
- * page are made.  Which of them a command takes stands in its row of commands[].
+ * The options of the program: a table from which parsing, help, completion and the man page are
+ * made.  commands[] has the set of options that each command takes.
  *
  * Syntax: -x, clusters (-jv), -xVALUE, -x VALUE, --long=VALUE, --long VALUE; options and other
  * words may be mixed; everything after "--" is a word, and so is "-".  Long names are never
@@ -20,13 +20,13 @@
 
 enum option_type {
 	OPTION_FLAG,	/* bool; takes no value */
-	OPTION_TEXT,	/* const char *, as it stands; not empty */
+	OPTION_TEXT,	/* const char *, not empty */
 	OPTION_NUMBER,	/* unsigned int */
 	OPTION_TIME,	/* uint64_t, ns */
 	OPTION_PERCENT, /* double */
 	OPTION_CHOICE,	/* an enum: which of its words */
 	OPTION_NAME,	/* const char *: one of its words */
-	OPTION_OWN,	/* set() */
+	OPTION_OWN,	/* parsed by set() */
 };
 
 struct option_row {
@@ -36,10 +36,10 @@ struct option_row {
 	const char *help;     /* one line, lower case, no full stop */
 	const char *fallback; /* default, as shown in help; NULL = none to show */
 	enum option_type type;
-	size_t member;	  /* where the value goes: offset in struct options */
-	const char *want; /* what a value must be; NULL = it can always be, or there are words */
-	unsigned int min, max;		     /* OPTION_NUMBER; min of OPTION_PERCENT: 1 = not 0 */
-	const char *(*word)(unsigned int i); /* the words that it may be; NULL behind the last */
+	size_t member;	       /* where the value goes: offset in struct options */
+	const char *want;      /* text for errors: what a value must be; NULL = any, or word() */
+	unsigned int min, max; /* OPTION_NUMBER; min of OPTION_PERCENT: 1 = not 0 */
+	const char *(*word)(unsigned int i); /* the choices, by index; NULL behind the last */
 	/* Adds words that depend on the command, with a space before each. */
 	void (*values)(struct strbuf *out, const struct command *command);
 	int (*set)(struct options *opt, const char *value, struct error *err); /* OPTION_OWN */
@@ -47,14 +47,14 @@ struct option_row {
 
 extern const struct option_row option_rows[NR_OPTIONS]; /* index = enum option_id */
 
-/* Adds the words that the value may be, with a space before each; none = free text. */
+/* Adds the words that a value may be, with a space before each; none = free text. */
 void option_words(const struct option_row *row, const struct command *command, struct strbuf *out);
-/* Usage error: the value is not what the row wants; -EINVAL. */
+/* Sets a usage error about a value that the row does not allow; returns -EINVAL. */
 int option_bad_value(const struct option_row *row, const char *value, struct error *err);
 /* Digits only, at most nine. */
 bool option_parse_number(const char *text, unsigned int min, unsigned int max, unsigned int *out);
 
-/* True if all commands take the option; if this one does. */
+/* Do all commands take the option?  Does this command? */
 bool option_is_common(enum option_id id);
 bool option_is_of(const struct command *command, enum option_id id);
 
@@ -72,14 +72,14 @@ int options_parse(const struct command *command, int argc, char **argv, struct o
 /* 0, or -EINVAL with a usage error if there are too few or too many words. */
 int options_check_args(const struct command *command, int nr_args, char **args, struct error *err);
 
-/* What --mode and --weight ask to be weighed; *mode = NULL: samples of the CPU.  0, or -EINVAL with
- * a usage error. */
+/* Finds the mode of --mode and --weight; *mode = NULL: samples of the CPU.  0, or -EINVAL with a
+ * usage error. */
 struct weight_mode;
 int options_mode(const struct options *opt, const struct weight_mode **mode, struct error *err);
 
 /*
- * The candidate that `word` is most likely a misspelling of, or NULL if none is near: at most
- * one third of its letters (and one at least) inserted, deleted, replaced or swapped.
+ * The candidate that `word` is most likely a misspelling of; NULL if none is near.  At most a third
+ * of its letters (but at least one) may be inserted, deleted, replaced or swapped.
  */
 const char *options_nearest(const char *word, const char *const *candidates, size_t nr);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See signals.h.  The handler only uses functions that are async-signal-safe and state that is
- * atomic.  A signalfd would not do: the second signal has to work while nobody reads.
+ * See signals.h.  The handler only uses async-signal-safe functions and atomic state.  A signalfd
+ * would not work for the second signal, which must end the program even if no loop reads it.
  */
 #include "cmd/command/signals.h"
 
@@ -79,11 +79,11 @@ void signals_setup(void)
 	sigaddset(&sa.sa_mask, SIGHUP);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	/* nohup(1) means it.  An ignored SIGINT only means "started in the background by a
-	 * script", and such a run must still end well at `kill -INT`. */
+	/* An ignored SIGHUP (nohup(1)) stays ignored.  SIGINT is ignored in any command that a
+	 * script starts in the background, which must still end well at `kill -INT`. */
 	if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &sa, NULL);
-	/* Both become errors of write(), which are reported and leave no half file. */
+	/* Both become errors of write(2), which are reported, and incomplete files are removed. */
 	sa.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &sa, NULL);
 	sigaction(SIGXFSZ, &sa, NULL);

@@ -9,8 +9,7 @@
  * timeout(1) sends to its child and then to the group that the child is in, and sudo(8) may
  * pass on what the terminal has already sent.
  *
- * This is the one module besides the log that keeps state of the whole program, because a signal
- * handler can get at nothing else.
+ * This module has global state, as a signal handler has no argument.
  */
 #ifndef EBEAM_CMD_SIGNALS_H
 #define EBEAM_CMD_SIGNALS_H
@@ -21,22 +20,22 @@
 
 #define SIGNALS_SAME_NS 200000000u
 
-/* Once, at the start of main(): SIGPIPE is ignored (writes fail with EPIPE instead), unfinished
- * files are removed at exit. */
+/* To be called once, at the start of main(): ignores SIGPIPE (writes fail with EPIPE instead), and
+ * removes unfinished files at exit. */
 void signals_setup(void);
 
 /* From now on the first signal only makes the descriptor (an eventfd) readable; it stays open
  * until the program ends.  Descriptor or negative errno; the same one on every call. */
 int signals_catch(struct error *err);
 
-/* Called by a signal that ends the program, in its handler: async-signal-safe, like
- * terminal_restore().  NULL = nothing. */
+/* Sets a function that the handler of a signal that ends the program calls: it must be
+ * async-signal-safe, like terminal_restore().  NULL = none. */
 typedef void signals_fn(void);
 void signals_before_end(signals_fn *fn);
 
 /*
- * Files to be removed by a signal that ends the program, and by exit(3) unless `keep_at_exit`.
- * `path` must stay valid until signals_release_file().  Slot number, or -EMFILE.
+ * Registers a file that a signal that ends the program removes, and exit(3) unless `keep_at_exit`.
+ * `path` must stay valid until signals_release_file().  Returns a slot number, or -EMFILE.
  */
 int signals_remove_file(const char *path, bool keep_at_exit);
 void signals_release_file(int slot); /* negative: nothing */
