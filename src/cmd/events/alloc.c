@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam alloc`: carriers by allocator: what they get from the system and give back, what goes
- * through the pool, and what they have now; of a node or of a capture.
+ * `ebeam alloc`: carriers by allocator: created, destroyed, moved through the pool, and those that
+ * exist now; of a node or of a capture.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "model/stats/carrier_stats.h"
 #include "view/events/alloc_view.h"
 
-/* As `ebeam mem` reads it. */
+/* Carriers of an allocator, read as by `ebeam mem`. */
 struct held {
 	char type[24];
 	struct alloc_held has;
@@ -36,7 +36,7 @@ static void add_held(struct alloc_carriers *to, const struct allocator_count *fr
 	to->bytes += from->carriers_size;
 }
 
-/* Nothing, of a node that has exited. */
+/* Reads the carriers of all allocators; none if the node has exited. */
 static void read_carriers(struct alloc *a, bool begin)
 {
 	struct beam_node *n = event_run_node(a->run);
@@ -98,7 +98,8 @@ static struct alloc_row *row_of(struct rows *r, const char *type)
 	return &r->v.data[r->v.len - 1];
 }
 
-/* The difference of two estimates says nothing: of what was sampled the node's own numbers do. */
+/* The change of bytes.  If events were sampled, their difference would be too inexact: then it
+ * comes from the allocators' own numbers. */
 static double delta_of(const struct alloc_row *r, bool sampled)
 {
 	if (!sampled)
@@ -108,7 +109,7 @@ static double delta_of(const struct alloc_row *r, bool sampled)
 	return NAN;
 }
 
-/* Allocators of the node, then those that only events tell of. */
+/* Rows for the allocators of the node, then for those that are only known from events. */
 static void make_rows(const struct alloc *a, struct rows *r, double seconds, bool sampled)
 {
 	const struct names *names = event_run_stream(a->run)->names;
@@ -178,7 +179,7 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 	return 0;
 }
 
-/* The first time: what the node had when it began, as nearly as that can be known. */
+/* At the first drain: reads the carriers that the node has at the begin. */
 static int on_drained(void *arg, struct error *err)
 {
 	struct alloc *a = arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam events`: each event a line, of a node or of a capture; or a capture instead.
+ * `ebeam events`: a line for each event, of a node or of a capture; or writes a capture.
  */
 #include "cmd/events/events.h"
 
@@ -31,7 +31,7 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 		e->format.stream = event_run_stream(e->run);
 		events_format(&e->format, kind, ev);
 		if (fwrite(e->format.line.buf, 1, e->format.line.len, out) != e->format.line.len)
-			return 1; /* the loop finds out why */
+			return 1; /* the caller reports the write error */
 	}
 	return e->limit && event_run_taken(e->run) >= e->limit;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of `ebeam events` share. */
+/* Shared by the files of `ebeam events`. */
 #ifndef EBEAM_CMD_EVENTS_H
 #define EBEAM_CMD_EVENTS_H
 
@@ -10,7 +10,7 @@
 #include "cmd/command/command.h"
 #include "model/stream/event_stream.h"
 
-/* How events become lines. */
+/* Formats events as lines. */
 struct events_format {
 	const struct event_stream *stream;
 	bool json, stacks;
@@ -26,7 +26,7 @@ void events_format(struct events_format *v, enum event_kind kind, const struct e
 /* --count. */
 int events_count(struct command_context *ctx, uint64_t kinds, struct error *err);
 
-/* --list: the catalogue as text or JSON; with a node: what it has of it. */
+/* --list: the catalogue of kinds as text or JSON; with a node: which of them it has. */
 struct beam_node;
 int events_list(struct command_context *ctx, struct beam_node *n, struct error *err);
 

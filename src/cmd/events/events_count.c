@@ -24,9 +24,9 @@ struct events_count {
 	bool open;
 	struct event_rates rates;
 	struct event_costs costs;
-	struct event_count before[NR_EVENT_KINDS]; /* while probes were placed */
-	uint64_t began_ns;			   /* since then; 0 = as event_run_span() says */
-	uint64_t ended_ns; /* what comes later does not count; 0 = not yet */
+	struct event_count before[NR_EVENT_KINDS]; /* counts when all probes were attached */
+	uint64_t began_ns;			   /* when that was; 0 = use event_run_span() */
+	uint64_t ended_ns; /* when counts were last read, before detaching; 0 = not yet */
 };
 
 static void open_rates(struct events_count *e)
@@ -37,7 +37,7 @@ static void open_rates(struct events_count *e)
 	if (e->open)
 		return;
 	e->open = true;
-	/* A capture says what was recorded; of a node each that was asked for has a row. */
+	/* Rows: the kinds that a capture recorded; live, all kinds that were asked for. */
 	if (!event_run_node(e->run))
 		kinds &= s->watched;
 	event_rates_init(&e->rates, kinds);
@@ -79,13 +79,13 @@ static void take_counts(struct events_count *e)
 	event_run_count_more(e->run, events);
 }
 
-/* Probes are going to be taken away, one after the other. */
+/* Called before the probes are detached, one after the other: reads the counts. */
 static void on_end(void *arg)
 {
 	struct events_count *e = arg;
 
 	if (!e->open)
-		return; /* it never began */
+		return; /* counting never began */
 	take_counts(e);
 	e->ended_ns = clock_monotonic_ns();
 }
@@ -103,7 +103,7 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 
 /* ---- the answer ----------------------------------------------------------------------------- */
 
-/* Of CLOCK_MONOTONIC, in ns since 1970. */
+/* A time of CLOCK_MONOTONIC as ns since 1970. */
 static uint64_t epoch_of(const struct events_count *e, uint64_t ns)
 {
 	const struct event_stream *s = event_run_stream(e->run);
@@ -160,7 +160,7 @@ static int check_options(const struct options *o, uint64_t kinds, struct error *
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--count makes no records of events: what it tells goes to a text "
 				 "file, or with -j to one of JSON");
-	/* Probes count all of a kind. */
+	/* Counting probes do not filter by duration. */
 	if (o->longer_than_ns && !o->input && kinds & event_filter_lasting_kinds())
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--count counts all events of a kind; --longer-than goes with -e "

@@ -11,7 +11,7 @@
 #include "model/stream/event_sums.h"
 #include "model/stream/event_value.h"
 
-/* Registered name, else label. */
+/* Adds the registered name, else the label. */
 static void add_name(struct strbuf *out, const struct name_process *p)
 {
 	if (p && p->registered)
@@ -20,7 +20,7 @@ static void add_name(struct strbuf *out, const struct name_process *p)
 		names_format_text(out, p->label, strlen(p->label));
 }
 
-/* A time is written with its unit: its name is without. */
+/* Times are written with their unit, so the "_ns" of their name is left out. */
 static void add_field_name(struct strbuf *out, const struct event_field *field, bool at_least)
 {
 	size_t len = strlen(field->name);
@@ -35,7 +35,7 @@ static bool is_unprobed(const struct events_format *v, enum event_kind kind)
 	return v->stream->unprobed >> kind & 1;
 }
 
-/* Some kinds are of no use without. */
+/* Some kinds always have their stack in text, as they are of no use without it. */
 static bool shows_stack(const struct events_format *v, enum event_kind kind)
 {
 	return v->stacks || is_unprobed(v, kind) || event_rows[kind].group == EVENT_GROUP_LONG;
@@ -47,7 +47,7 @@ static void format_text(struct events_format *v, enum event_kind kind, const str
 	const struct event_field *fields;
 	struct strbuf *out = &v->line;
 	struct strbuf text = STRBUF_INIT;
-	/* It was under way as watching began or ended. */
+	/* The slice was under way when watching began or ended. */
 	bool cut = is_unprobed(v, kind) && event_duration_error(kind, ev) == EVENT_UNKNOWN;
 	unsigned int nr;
 	char clock[32];
@@ -128,7 +128,7 @@ static void format_json(struct events_format *v, enum event_kind kind, const str
 		jsonw_null(&v->w, "scheduler");
 	if (shows_stack(v, kind))
 		stack_show_json(&v->w, v->stream->names, ev->u.vm.stack);
-	/* A stream of lines has no envelope that says it. */
+	/* Each line has it, as there is no envelope. */
 	if (*v->stream->untested)
 		jsonw_string(&v->w, "untested", v->stream->untested);
 	jsonw_end_object(&v->w);

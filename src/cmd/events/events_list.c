@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ebeam events --list`: the catalogue, and what a node has of it. */
+/* `ebeam events --list`: the catalogue of kinds, and which of them a node has. */
 #include <string.h>
 
 #include "base/write_error.h"
@@ -20,7 +20,7 @@ static const char *type_name(enum event_field_type type)
 	return names[type];
 }
 
-/* A kind, and what a node has of it. */
+/* A kind, and how a node has it. */
 struct listed {
 	const struct event_row *row;
 	const struct event_field *fields;
@@ -30,7 +30,7 @@ struct listed {
 	bool by_usdt;
 };
 
-/* `plan`: of a node; NULL = of none. */
+/* `plan` is of the node; NULL = no node was given. */
 static void describe(struct listed *l, enum event_kind kind, const struct source_plan *plan)
 {
 	l->row = &event_rows[kind];

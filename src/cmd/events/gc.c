@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam gc`: how long collections of garbage took, how often, whose they were, and which function
- * ran into them; of a node or of a capture.
+ * `ebeam gc`: how long garbage collections took, how many there were, of which processes, and in
+ * which functions; of a node or of a capture.
  */
 #include <math.h>
 #include <string.h>
@@ -22,16 +22,16 @@ struct gc {
 	struct event_run *run;
 	struct gc_stats stats;
 	bool any_stack;			/* --by function needs them */
-	struct sched_use threads;	/* of all schedulers, what they got of the CPUs */
-	struct sched_use normal, dirty; /* likewise: how much of their time is collection */
+	struct sched_use threads;	/* CPU time of the threads of all schedulers */
+	struct sched_use normal, dirty; /* time in GC, of normal and of dirty schedulers */
 	struct node_wide wide;
-	struct node_wide_probes *probes; /* of a node: that tell of it */
+	struct node_wide_probes *probes; /* live: the probes for `wide` */
 	bool wide_watched;
 };
 
-#define FEW_SAMPLES 10 /* that saw a collection: they tell less than probes */
+#define FEW_SAMPLES 10 /* of a collection; with fewer, the probes are more exact */
 
-/* Normal schedulers; on average, if that changes meanwhile. */
+/* Normal schedulers that are online; on average, if the number changes. */
 static unsigned int nr_online(const struct gc *gc)
 {
 	unsigned int nr = event_run_stream(gc->run)->schedulers;
@@ -43,8 +43,9 @@ static unsigned int nr_online(const struct gc *gc)
 }
 
 /*
- * Where probes see a small part of the time, a long pause is either missed or counted for many:
- * then the sum is what samples of the schedulers saw, and probes tell only whose it is.
+ * The time in GC.  If probes are enabled for a small part of the time only, a long pause is either
+ * missed or scaled up to many: then the sum comes from samples of the schedulers, and probes only
+ * show how it is divided.
  */
 static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double scale)
 {
@@ -56,7 +57,8 @@ static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double 
 		.error_ns = NAN,
 		.normal_error_ns = NAN,
 	};
-	/* Dirty schedulers are sampled seldom: where nothing was seen to collect they do not. */
+	/* Dirty schedulers are sampled seldom; without a sample of GC, only probes tell if there
+	 * was any. */
 	bool dirty = gc->dirty.gc || (gc->dirty.gc_samples && s->total.dirty_ns);
 
 	if (scale <= 1 || s->longer_than_ns || options_choose_processes(&gc->ctx->opt) ||
@@ -72,13 +74,13 @@ static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double 
 	return t;
 }
 
-/* What of a part was seen, as it is of the whole. */
+/* The factor from the time that was seen to the whole; `other` if none was seen. */
 static double ratio(double whole_ns, uint64_t seen_ns, double other)
 {
 	return seen_ns ? whole_ns / (double)seen_ns : other;
 }
 
-/* Each row has of both parts what it has of those that were seen. */
+/* Divides the time on normal schedulers, and that on dirty ones, among rows as it was seen. */
 static void estimate(struct gc_stats *s, const struct gc_time *t, double scale)
 {
 	double normal = ratio(t->normal_ns, s->total.total_ns - s->total.dirty_ns, scale);
@@ -191,8 +193,8 @@ static int on_drained(void *arg, struct error *err)
 	return 0;
 }
 
-/* It is no part of an answer about some processes, nor of one about long pauses, which need no
- * probes. */
+/* Work of the whole node is left out of answers about some processes, and of answers about long
+ * pauses, which need no probes. */
 static bool wants_node_wide(const struct options *o)
 {
 	return !o->input && !options_choose_processes(o) && !longer_than(o);

@@ -16,7 +16,8 @@
 #include "model/stats/message_stats.h"
 #include "view/events/msg_view.h"
 
-/* Of the longest, and of those that grew most: so many that are there, of at most so many. */
+/* Mailboxes whose lengths are read from the node: BOXES_ASKED of the longest, and of those that
+ * grew most, whose process exists; at most BOXES_TRIED are tried. */
 #define BOXES_ASKED 64
 #define BOXES_TRIED 1024
 
@@ -29,7 +30,7 @@ struct msg {
 
 struct view {
 	struct msg *m;
-	uint64_t box_span_ns; /* until the lengths of mailboxes were read */
+	uint64_t box_span_ns; /* from the start to when the lengths of mailboxes were read */
 	struct arena texts;
 	struct strbuf text;
 	const char **ends; /* texts, by end */
@@ -141,8 +142,8 @@ static int grown_first(const void *a, const void *b)
 	return longest_first(a, b);
 }
 
-/* What the node says of the length now.  Events say it as of the last message that was seen, so
- * that it is no longer now if only receive is not watched: asking the first ones is enough. */
+/* Reads the current lengths of the first mailboxes from the node.  Events only have the length at
+ * the last message that was seen. */
 static void ask_node(struct beam_node *n, struct mailbox **boxes, size_t nr)
 {
 	unsigned int there = 0;
@@ -188,7 +189,8 @@ static struct msg_box box_of(struct view *v, const struct mailbox *b)
 	};
 }
 
-/* Of a node only what it has been asked about: others may be gone. */
+/* Makes the rows of mailboxes; of a live node only of those that were read, as others may be
+ * gone. */
 static void make_boxes(struct view *v)
 {
 	struct beam_node *n = event_run_node(v->m->run);
@@ -242,7 +244,7 @@ static void make_nodes(struct view *v)
 	double share = coverage_share(&m->stream->coverage, EVENT_MESSAGE_SEND);
 	uint64_t away = 0;
 
-	/* The first one is what did not fit, and stays there. */
+	/* The first one is the sum of nodes that did not fit: it stays first. */
 	qsort(m->nodes.data + 1, m->nodes.len - 1, sizeof(struct message_node), most_messages);
 	v->a.nodes = xcalloc(m->nodes.len, sizeof(*v->a.nodes));
 	v->a.nr_nodes = m->nodes.len;

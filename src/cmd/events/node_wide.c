@@ -15,7 +15,7 @@
 
 #define TERM_SIZE 256
 
-/* Atoms only: of everything else nothing is copied. */
+/* Depth 0: arguments are copied only if they are atoms or other immediate terms. */
 const struct live_calls node_wide_calls = {.words = 16, .depth = 0, .beside = true};
 
 #define NOT_WATCHED "literal areas, code purges and blocked schedulers are not watched"
@@ -25,7 +25,7 @@ struct node_wide_probes {
 	VEC(struct call_function) named;
 };
 
-/* Their ends have probes of their own. */
+/* call_function.ends: the end of a BIF is seen if it has a probe on its return. */
 static bool ends(void *ctx, uint64_t site, uint64_t ts_ns)
 {
 	UNUSED(site);
@@ -69,7 +69,7 @@ static int probe(struct node_wide_probes *p, struct beam_node *n, const struct c
 	return rc;
 }
 
-/* Not every release has all of them. */
+/* Finds a BIF and adds its probe; 0 also if this release does not have it. */
 static int find(struct node_wide_probes *p, struct live *l, const struct node_wide_bif *bif,
 		struct error *err)
 {

@@ -37,7 +37,7 @@ static uint64_t scaled(const struct view *v, enum event_kind kind, uint64_t n)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* Of all that were spawned some are not known to have exited if not all was seen. */
+/* Is the number of living processes known?  Not if spawns or exits were missed. */
 static bool living_known(const struct view *v)
 {
 	return v->spawn_share >= 1 && v->exit_share >= 1 && !v->stats->lost_living &&
@@ -63,7 +63,7 @@ static struct proc_row row_of(const struct view *v, const struct spawn_row *n)
 	};
 }
 
-/* Equal ones stand as in their table. */
+/* Most spawns and exits first; equal rows keep the order of their table. */
 static int most_first(const void *a, const void *b)
 {
 	const struct spawn_row *x = *(const struct spawn_row *const *)a;
@@ -103,7 +103,7 @@ static struct proc_row *make_rows(struct view *v, const struct process_groups *g
 
 /* ---- reasons, names ------------------------------------------------------------------------- */
 
-/* Of equally many first those of crashes. */
+/* Most exits first; of equal numbers crashes first. */
 static int most_exits(const void *a, const void *b)
 {
 	const struct spawn_reason *x = *(const struct spawn_reason *const *)a;

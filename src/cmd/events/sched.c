@@ -20,10 +20,10 @@ struct sched {
 	struct sched_stats stats;
 	bool open;
 	uint64_t watched_from; /* coverage_clock() where the interval begins */
-	bool one_process;      /* --process: nothing is known of schedulers */
+	bool one_process;      /* --process: utilization of schedulers is not known */
 };
 
-/* Of a capture watching may have begun later than at its first event, or not at all. */
+/* Opens the statistics.  In a capture, watching may begin later than the first event, or never. */
 static void open_stats(struct sched *sched, uint64_t first_ns)
 {
 	struct event_stream *stream = event_run_stream(sched->run);
@@ -68,10 +68,11 @@ static void on_other(void *arg, const struct event *ev)
 }
 
 /*
- * What was seen of times was seen while probes were on, which is no even part of a load that
- * changes, and lengthens what goes on.  How long schedulers were with processes is known without
- * probes: that, without what long slices had of it, is divided as what was seen.  Where it is not
- * known (or events are of some processes only), by how much of the time was watched.
+ * The factor by which times that were seen are scaled up.  Times are seen only while probes are
+ * enabled, which is no even part of a changing load, and probes make slices longer.  How long
+ * schedulers were busy with processes is known without probes: the factor is that time, without
+ * long slices, by the time that was seen.  If it is not known (or only some processes are watched),
+ * the factor follows from how much of the time was watched.
  */
 static double scale_of_times(const struct sched_stats *s, bool dirty, bool joined,
 			     double by_watched, uint64_t duration_ns)
@@ -100,7 +101,7 @@ static double scale_of_times(const struct sched_stats *s, bool dirty, bool joine
 	return whole_ns > 0 ? whole_ns / (double)seen_ns : joined ? 1 : by_watched;
 }
 
-/* The answer about duration_ns from start_ns on, of which watched_ns were watched. */
+/* Makes the answer about duration_ns from start_ns on; probes were enabled for watched_ns. */
 static struct sched_answer make_answer(const struct sched *sched, uint64_t start_ns,
 				       uint64_t duration_ns, uint64_t watched_ns)
 {

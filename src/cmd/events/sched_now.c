@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam sched --now`: what each scheduler does at this moment, from the node's memory and /proc
- * alone.  Several samples, as one tells nothing of time; what the kernel says of the threads is
- * taken before and after the last one, so that what belongs together is of one moment.
+ * `ebeam sched --now`: what each scheduler is doing at this moment, only from the node's memory and
+ * /proc.  Several samples are taken, to know for how long.  The state of the threads in the kernel
+ * is read before and after the last sample, so that both are of one moment.
  */
 #include "cmd/events/sched_now.h"
 
@@ -23,12 +23,12 @@
 #include "cmd/run/target.h"
 #include "target/sockets.h"
 
-/* With what opening a node takes it is done in 0.3 s. */
+/* How long it samples; with opening the node the command takes 0.3 s. */
 #define SAMPLING_NS  200000000u
 #define SAMPLE_NS    40000000u /* from one sample to the next */
 #define MOST_SAMPLES 1000
-/* So much of a CPU in the same slice and call: Erlang code would have used its 4000 reductions up
- * long since. */
+/* A thread that used more CPU time than that in one slice and call cannot be in Erlang code, which
+ * would have used up its 4000 reductions before. */
 #define LONG_CALL_NS 25000000u
 
 #define STACK_COPY  (64u << 10)
@@ -119,7 +119,8 @@ static void add_native(struct now_view *v, struct sched_now_row *r, raddr ip)
 			arena_copy(&v->texts, object_function_name(&f, buf, sizeof(buf)));
 }
 
-/* Down to Erlang code, the start of the thread, or what .eh_frame does not tell. */
+/* Unwinds the native stack, down to Erlang code, the start of the thread, or code without
+ * .eh_frame. */
 static void unwind(struct now_view *v, struct now_row *r)
 {
 	uint64_t *words = xmalloc(STACK_COPY);
@@ -159,7 +160,7 @@ static bool same_place(const struct thread_state *a, const struct thread_state *
 	       b->has_times && a->times.cpu_ns == b->times.cpu_ns;
 }
 
-/* Where the thread stands, if it has not run since `was`. */
+/* Reads where the thread is, if it has not run since `was`. */
 static void sample_thread(struct now_view *v, struct now_row *r, const struct thread_state *was)
 {
 	struct thread_state after;
@@ -298,7 +299,7 @@ static void name_functions(struct now_view *v)
 	strbuf_free(&text);
 }
 
-/* Since when a dirty scheduler that works on a process has not waited; 0 = not known. */
+/* When a dirty scheduler that works on a process last waited for work; 0 = not known. */
 static uint64_t working_ns(const struct sched_one *one)
 {
 	return one->now.doing == SCHED_DOING_PROCESS ? one->working_ns : 0;
@@ -322,7 +323,8 @@ static uint64_t at_most(const struct now_view *v, const struct sched_one *one)
 	return since && since <= v->last_ns ? v->last_ns - since : SCHED_NOW_UNKNOWN;
 }
 
-/* Percent of the time between the two; above 100 if it is booked late; NAN. */
+/* CPU time, or time of waiting for a CPU, in percent of the time between two states; more than 100
+ * if the kernel accounts it late; NAN = not known. */
 static double percent_of(const struct thread_state *from, const struct thread_state *to, bool wait)
 {
 	uint64_t a = wait ? from->times.wait_ns : from->times.cpu_ns;
@@ -333,12 +335,12 @@ static double percent_of(const struct thread_state *from, const struct thread_st
 	return 100 * (double)(b - a) / (double)(to->at_ns - from->at_ns);
 }
 
-/* Percent that clocks may differ by, as they are read one after the other. */
+/* Error in percent, as the clocks are read one after the other. */
 #define WAIT_SLACK 5
 
-/* The kernel books a wait when it ends: one that was to run at both samples and never ran has
- * waited all of the time.  Of one that had begun before the first, and is longer than the time
- * between the two, it is not known how much is of that time: NAN. */
+/* Percent of the time in which the thread waited for a CPU.  The kernel accounts a wait when it
+ * ends: a thread that was runnable at both samples and never ran has waited all the time.  NAN if a
+ * wait has ended that began before the first sample, as its part in the time is not known. */
 static double cpu_wait_of(const struct now_row *r)
 {
 	double on_cpu = r->shown->on_cpu;
@@ -362,8 +364,8 @@ static void add_times(struct now_view *v)
 		shown->on_cpu = percent_of(&r->first, &r->last, false);
 		shown->on_cpu = shown->on_cpu > 100 ? 100 : shown->on_cpu; /* NAN stays */
 		shown->cpu_wait = cpu_wait_of(r);
-		/* The kernel does not tell which of the two: had it a CPU since the sample
-		 * before? */
+		/* State R is running or runnable: the thread counts as runnable if it had less than
+		 * half of a CPU since the last sample. */
 		shown->runnable =
 			r->last.state == 'R' && percent_of(&r->before, &r->last, false) < 50;
 	}
@@ -371,7 +373,7 @@ static void add_times(struct now_view *v)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Of --now; the others are about events. */
+/* Refuses options that --now does not use, as they are about events. */
 static int check_options(const struct command_context *ctx, struct error *err)
 {
 	static const struct option_set of_now = OPTIONS(

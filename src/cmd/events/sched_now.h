@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What reading (sched_now.c) and showing (sched_now_show.c) of `ebeam sched --now` share. */
+/* Shared by the parts of `ebeam sched --now`: sched_now.c samples, sched_now_show.c shows. */
 #ifndef EBEAM_CMD_SCHED_NOW_H
 #define EBEAM_CMD_SCHED_NOW_H
 
@@ -19,9 +19,9 @@ struct now_row {
 	struct sched_now_row *shown;
 	int os_tid; /* 0 = not known */
 	struct thread_state first, before, last;
-	bool stood; /* the thread did not run while it was sampled */
+	bool stood; /* the thread did not run during the last sample */
 	struct unwind_regs regs;
-	/* Of all samples, the process that it ran for the longest time without a pause. */
+	/* Of all samples, the process that it ran longest in one time slice. */
 	struct {
 		uint64_t ns; /* at least; 0 = none */
 		uint64_t epid, registered;
@@ -39,12 +39,12 @@ struct now_view {
 	size_t nr;
 	struct sched_block block; /* of multi-scheduling, as of the last sample */
 	bool has_ports;
-	uint64_t first_ns, last_ns; /* samples */
+	uint64_t first_ns, last_ns; /* times of the first and the last sample */
 	struct arena texts;
 	struct sched_now_answer a;
 };
 
-/* Of what was sampled. */
+/* Makes the answer of the samples, and writes it. */
 int sched_now_show(struct command_context *ctx, struct now_view *v, const struct table_options *o,
 		   struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `ebeam sched --now` answers, from what was sampled: texts, thread progress, blocks. */
+/* Makes the answer of `ebeam sched --now`: texts, thread progress, multi-scheduling blocks. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,12 +11,13 @@
 #include "cmd/run/target.h"
 #include "model/stats/sched_use.h"
 
-/* The rows are of the last sample: what lasted this long before it is reported below them. */
+/* Rows are of the last sample: slices of at least that length that ended before it are listed below
+ * them. */
 #define LONGEST_NS 100000000u
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* A scheduler that rests may do so because it may not run anything. */
+/* "idle", "process", ...; or why an idle scheduler must not run anything ("offline", "blocked"). */
 static const char *doing_name(const struct now_view *v, const struct sched_one *one)
 {
 	const struct sched_sample *s = &one->now;
@@ -60,7 +61,7 @@ static const char *thread_of(const struct now_row *r)
 	}
 }
 
-/* "read", or "syscall 999". */
+/* The name of the thread's system call: "read", or "syscall 999". */
 static const char *syscall_of(struct now_view *v, const struct now_row *r)
 {
 	const char *name;
@@ -144,7 +145,8 @@ static void fill_row(struct now_view *v, const struct now_row *r)
 
 /* ---- thread progress ------------------------------------------------------------------------- */
 
-/* The leader's note of the thread that it waits for, if that is none of the schedulers'. */
+/* The thread that the leader of thread progress waits for, if it is no scheduler; from the leader's
+ * own data. */
 static const char *other_holder(const struct now_view *v)
 {
 	size_t nr_normal = v->node->anchors.nr_sched;
