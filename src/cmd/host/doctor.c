@@ -23,13 +23,13 @@
 
 struct doctor {
 	struct doctor_rows rows;
-	VEC(struct doctor_node) nodes; /* those that were looked at */
-	struct arena texts;	       /* of these */
+	VEC(struct doctor_node) nodes; /* nodes that were examined */
+	struct arena texts;	       /* of `nodes` */
 	struct doctor_host host;
 	const struct options *opt;
 	bool commands_tried;
-	struct error unreadable; /* why a node cannot be looked into */
-	bool none_found;	 /* no node runs here, as far as can be seen; never with -p */
+	struct error unreadable; /* why a node cannot be read */
+	bool none_found;	 /* no running node was found; never set with -p */
 };
 
 struct doctor_row *doctor_add(struct doctor_rows *rows, const char *group, const char *feature)
@@ -63,7 +63,7 @@ void doctor_lack(struct doctor_row *row, enum doctor_state state, const char *fi
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-/* A node, or all of them (os_pid 0), that this caller may not look into. */
+/* Adds a row for a node, or all nodes (os_pid 0), that this user may not read. */
 static void add_forbidden(struct doctor *d, int os_pid, const struct error *err)
 {
 	struct doctor_row *row = doctor_add(&d->rows, "node", "memory of the node");
@@ -137,7 +137,7 @@ static int examine_nodes(struct doctor *d, const struct options *opt, struct err
 		rc = beam_find(&os_pid, opt->pid, target_how(opt), err);
 	else
 		rc = nr = beam_list(&pids, err);
-	/* To say what privilege is missing is what doctor is for. */
+	/* A missing privilege becomes a row, and not an error. */
 	if (rc < 0 && err->kind == ERROR_KIND_PRIVILEGE) {
 		add_forbidden(d, 0, err);
 		return 0;
@@ -154,8 +154,8 @@ static int examine_nodes(struct doctor *d, const struct options *opt, struct err
 	return 0;
 }
 
-/* Smallest exit code that rows about os_pid (0 = the host) ask for; 0 = none does.  They are in the
- * order in which things fail: privilege, kernel, node. */
+/* The smallest exit code of rows about os_pid (0 = the host); 0 = none blocks.  Exit codes are in
+ * the order in which `record` would fail: privilege, kernel, node. */
 static int blocks_of(const struct doctor *d, int os_pid)
 {
 	int code = 0;
@@ -169,7 +169,7 @@ static int blocks_of(const struct doctor *d, int os_pid)
 	return code;
 }
 
-/* Of `record`.  If there are several nodes it is enough that one can be recorded. */
+/* The exit code of `record`; 0 if at least one of several nodes can be recorded. */
 static int exit_code(struct doctor *d)
 {
 	int code = blocks_of(d, 0), least = INT_MAX;
@@ -183,7 +183,7 @@ static int exit_code(struct doctor *d)
 	return code || !d->nodes.len ? code : least;
 }
 
-/* `one_node`: the user named the node that all this is about. */
+/* `one_node`: the user has named the node, so that the envelope is about it. */
 static int write_json(const struct doctor_report *r, const struct command_context *ctx,
 		      bool one_node, struct error *err)
 {
@@ -204,7 +204,7 @@ static int write_json(const struct doctor_report *r, const struct command_contex
 	return envelope_end(&w, NULL, 0, NULL, 0, err);
 }
 
-/* All commands refuse the node that was asked for, and the section of nodes says why. */
+/* Do all commands refuse the node of -p?  A row about the node says why. */
 static bool is_refused(const struct doctor *d, const struct options *opt)
 {
 	return opt->pid && d->nodes.len && d->nodes.data[0].flavor;

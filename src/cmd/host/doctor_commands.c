@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * doctor: which commands work here.  The programs that a command would load are loaded, each by
- * itself, as the command would have them; and let go.  Of each the row says what is missing: of a
- * node what it cannot give, and what the kernel refuses.
+ * doctor: which commands work here.  Each BPF program that a command would load is loaded by
+ * itself, configured as by the command, and closed again.  The row of a command says what is
+ * missing: kinds that the node does not have, and programs that the kernel refuses.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -38,11 +38,11 @@
 #define FIX_NOT_IN_NODE "use what is left; a build of OTP with its symbols has all"
 #define FIX_RETURNS	"use what is left, or Linux 6.12.14, 6.14 or later; see --force"
 
-/* In which way programs of events are to run. */
+/* How programs of events are configured. */
 enum how {
-	HOW_EVENTS, /* each event is reported */
-	HOW_STACKS, /* with the Erlang stack */
-	HOW_COUNTS, /* they are only counted */
+	HOW_EVENTS, /* deliver events */
+	HOW_STACKS, /* deliver events with Erlang stacks */
+	HOW_COUNTS, /* only count events */
 	NR_HOW
 };
 
@@ -90,7 +90,7 @@ static uint64_t mode_kinds(void)
 	return kinds;
 }
 
-/* Commands that load programs. */
+/* Commands that load BPF programs. */
 static const struct command_row {
 	const char *name;
 	const char *purpose;
@@ -113,13 +113,13 @@ static const struct command_row {
 	 NEEDS_SAMPLES | NEEDS_MEMORY_ONLY},
 };
 
-/* Programs that no source of events names; NULL ends each list. */
+/* Programs that are not for a kind of events; each list ends with NULL. */
 static const char *const sampling[] = {"sample_cpu", NULL};
 static const char *const watching_code[] = {"code_changed", NULL};
 static const char *const calling[] = {"call_breakpoint", "call_function", "call_function_return",
 				      NULL};
 
-/* What programs get of a node, and what the kernel then says of them. */
+/* What the configuration of programs depends on, and the result of loading them. */
 struct doctor_tried {
 	struct beam_layout layout;
 	unsigned int otp;
@@ -127,7 +127,7 @@ struct doctor_tried {
 	struct program_trials trials[NR_HOW];
 };
 
-/* Of one node. */
+/* The examination of one node. */
 struct examination {
 	struct doctor_host *host;
 	const struct options *opt;
@@ -135,8 +135,8 @@ struct examination {
 	struct source_plan plans[NR_HOW];
 	uint64_t kinds[NR_HOW];
 	struct program_trials *trials; /* NR_HOW */
-	enum how how;		       /* while programs are chosen */
-	enum privilege_use lacking;    /* if nothing can be tried for want of a privilege */
+	enum how how;		       /* the one that is_wanted() is called for */
+	enum privilege_use lacking;    /* the privilege for want of which nothing can be tried */
 };
 
 /* ---- trying ---------------------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ static bool is_any_of(const char *const *names, const char *program)
 	return *names;
 }
 
-/* Only what a command loads in that way. */
+/* program_choice.wants: does any command load this program with the configuration x->how? */
 static bool is_wanted(void *arg, const char *program)
 {
 	const struct examination *x = arg;
@@ -172,7 +172,7 @@ static const struct layout_table *newest_layout(void)
 	return newest;
 }
 
-/* Of copies only what programs get and are called counts. */
+/* Makes a plan for each enum how: copies of the first one, changed. */
 static void make_plans(struct examination *x)
 {
 	struct source_plan *all = &x->plans[HOW_EVENTS];
@@ -213,7 +213,7 @@ static int make_config(struct session_config *c, struct examination *x, enum how
 	c->events = &x->plans[how];
 	c->event_stacks = how == HOW_STACKS;
 	c->counting = c->count_sums = c->unnamed = how == HOW_COUNTS;
-	/* As attach_count_runs() would find, without making the kernel count. */
+	/* The result of attach_count_runs(), without turning the kernel's run counts on. */
 	c->own_times = !privilege_has(CAP_SYS_ADMIN);
 	c->btf = x->opt->btf;
 	return rc;
@@ -242,7 +242,7 @@ static const struct program_trial *find_trial(const struct program_trials *t, co
 	return NULL;
 }
 
-/* NULL: it is loaded, or nobody tried. */
+/* The trial of a program that was refused; NULL: it was loaded, or not tried. */
 static const struct program_trial *find_refused(const struct examination *x, enum how how,
 						const char *program)
 {
@@ -251,7 +251,7 @@ static const struct program_trial *find_refused(const struct examination *x, enu
 	return t && program_trial_refused(t, x->opt->force) ? t : NULL;
 }
 
-/* All that this node's commands would load. */
+/* Have all programs that commands would load for this node been tried already? */
 static bool has_all(struct examination *x, const struct doctor_tried *tried)
 {
 	for (int how = 0; how < NR_HOW; how++) {
@@ -266,7 +266,7 @@ static bool has_all(struct examination *x, const struct doctor_tried *tried)
 	return true;
 }
 
-/* Programs get the same of nodes of one build: they are tried once. */
+/* Tries the programs, but only once for all nodes of the same build, as they would be the same. */
 static int try_once(struct examination *x, struct error *err)
 {
 	const struct layout_table *table = newest_layout();
@@ -304,7 +304,7 @@ void doctor_host_free(struct doctor_host *host)
 
 /* ---- what is missing ------------------------------------------------------------------------- */
 
-/* State, why and fix of a row, as more of it is found. */
+/* A row whose state, reason and fix are being found. */
 struct verdict {
 	struct doctor_row *row;
 	struct strbuf why;
@@ -331,13 +331,13 @@ static bool is_refused(const struct examination *x, enum how how, const char *pr
 	return true;
 }
 
-/* False: it is there. */
+/* Is a kind not available, and why? */
 static bool is_missing(const struct examination *x, enum how how, enum event_kind kind, char *why,
 		       size_t size)
 {
 	const struct source_plan *plan = &x->plans[how];
 
-	/* They take it from memory. */
+	/* Commands read these from memory. */
 	if ((kind == EVENT_LONG_SCHEDULE || kind == EVENT_LONG_GC) && how != HOW_COUNTS &&
 	    (!x->node || live_sees_slices(x->node)))
 		return false;
@@ -352,7 +352,7 @@ static bool is_missing(const struct examination *x, enum how how, enum event_kin
 	return false;
 }
 
-/* "no gc_minor_end, gc_major_end: REASON"; several reasons, each once. */
+/* Adds "no gc_minor_end, gc_major_end: REASON", for each reason once. */
 static void judge_kinds(struct verdict *v, const struct examination *x, const struct command_row *c,
 			enum doctor_state none)
 {
@@ -404,7 +404,8 @@ static void judge_uprobes(struct verdict *v, const struct examination *x, enum d
 		    error_text(f->err));
 }
 
-/* The load of all fails for one; the row of the command alone knows what it can do without. */
+/* Adds the programs of a list that are refused.  `state`, of the command, depends on whether it can
+ * do without them. */
 static void judge_programs(struct verdict *v, const struct examination *x,
 			   const char *const *programs, enum doctor_state state, const char *what)
 {
@@ -433,7 +434,7 @@ static void judge_samples(struct verdict *v, const struct examination *x, enum d
 	}
 }
 
-/* That code is loaded is seen by a uprobe of its own, whatever else is watched. */
+/* The uprobe that sees code being loaded, which all these commands attach. */
 static void judge_code(struct verdict *v, const struct examination *x, enum doctor_state none)
 {
 	const struct probe_feature *f = &x->host->features.feature[PROBE_FEATURE_UPROBE];
@@ -486,7 +487,7 @@ static void judge(struct verdict *v, const struct examination *x, const struct c
 		strbuf_addstr(&v->why, "no thread can be started (see limits)");
 		return;
 	}
-	/* All of them take more than one command does. */
+	/* Trying all programs takes more files than one command does. */
 	if (untried->code && programs_needs_files(untried->code)) {
 		worsen(v, DOCTOR_DEGRADED, error_limit_fix(EMFILE));
 		strbuf_addf(&v->why, "not tried: %s", untried->msg);
@@ -541,7 +542,7 @@ void doctor_check_commands(struct doctor_rows *rows, struct doctor_host *host,
 	x->lacking = unreadable->code ? PRIVILEGE_MEMORY : PRIVILEGE_BPF;
 	make_plans(x);
 	if (untried.code)
-		; /* so there is nothing to try */
+		; /* the node cannot be read: nothing to try */
 	else if (programs_locked_down())
 		programs_error(-EPERM, &untried);
 	else if (!proc_in_initial_pid_namespace())

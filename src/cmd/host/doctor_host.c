@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * doctor: what the host offers.  The table host_checks[] holds what is read from /proc and the
- * like; what only trying can tell comes from probe/kernel/features.h.
+ * doctor: what the host supports.  host_checks[] has the checks that read /proc and the like;
+ * features that must be tried are in probe/kernel/features.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static void set(struct doctor_row *row, enum doctor_state state, int blocks, con
 	doctor_lack(row, state, fix, "%s", why);
 }
 
-/* First line of a small file into row->seen; false if it cannot be read. */
+/* Sets row->seen to the first line of a small file; false if it cannot be read. */
 static bool see_file(struct doctor_row *row, const char *path)
 {
 	char *text = proc_read_file(SMALL_FILE, NULL, "%s", path);
@@ -138,7 +138,7 @@ static void check_cap_sys_ptrace(struct doctor_row *row)
 
 static void check_cap_sys_admin(struct doctor_row *row)
 {
-	/* perf_uprobe_event_init() of the kernel; what it means here is said beside uprobes. */
+	/* perf_uprobe_event_init() may need it; the rows of uprobes say whether it does here. */
 	if (!privilege_has(CAP_SYS_ADMIN))
 		doctor_see(row, "no; uprobes or perf events may need it, see below");
 }
@@ -162,7 +162,7 @@ static void check_kptr_restrict(struct doctor_row *row)
 	struct kallsyms *symbols = NULL;
 
 	see_file(row, "/proc/sys/kernel/kptr_restrict");
-	/* What counts is what this process gets to see. */
+	/* Checked by reading, as addresses depend on the privileges of this process. */
 	if (kallsyms_open(&symbols, NULL) != 0)
 		set(row, DOCTOR_DEGRADED, 0, "functions of the kernel are shown without names",
 		    privilege_has(CAP_SYSLOG) ? "sysctl kernel.kptr_restrict=1"
@@ -216,13 +216,13 @@ static void *try_realtime(void *arg)
 	return NULL;
 }
 
-/* Tried by a thread of its own, as not everybody may go back. */
+/* Tried in a thread, as this process may not be allowed to leave SCHED_RR again. */
 static void check_realtime(struct doctor_row *row)
 {
 	pthread_t thread;
 	int rc = 0;
 
-	if (thread_start(&thread, try_realtime, &rc)) /* if not: said of threads */
+	if (thread_start(&thread, try_realtime, &rc)) /* else the row of threads says why */
 		pthread_join(thread, NULL);
 	doctor_see(row,
 		   "'ebeam sched' and 'gc' look from one (SCHED_RR, up to 2 %% of a core), the "

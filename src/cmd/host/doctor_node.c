@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* doctor: one node: who it is, where its layout comes from, each check, each table of the VM. */
+/* doctor, of one node: its identity, the origin of its layout, each check, each table of the VM. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -23,8 +23,8 @@
 
 #define LIMITS_MAX_SIZE 4096
 
-/* What is lost where a table was not found.  The checks refuse a node for want of those without
- * which nothing works, so here they only degrade. */
+/* What does not work if a table was not found.  Rows of tables are only degraded: the checks refuse
+ * a node without those that are indispensable. */
 static const struct {
 	const char *feature;
 	size_t offset; /* of the raddr in struct beam_anchors */
@@ -69,12 +69,12 @@ static const struct {
 #define ANCHOR(member) offsetof(struct beam_anchors, member)
 #define NO_ANCHOR      SIZE_MAX
 
-/* What can be read of a node, by which command, and the tables that it needs: all of them.  Without
- * those of `better` it says less. */
+/* What can be read of a node, by which command, with the tables that it needs.  Without the table
+ * `better` the command shows less. */
 static const struct {
 	const char *feature, *command;
 	size_t needs[2], better;
-	const char *less; /* what it does not say without `better` */
+	const char *less; /* what it does not show without `better` */
 } abilities[] = {
 	{"processes", "ps", {ANCHOR(proc_tab), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
 	{"stacks",
