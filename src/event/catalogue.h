@@ -31,7 +31,7 @@ struct event_row {
 	const char *name;
 	enum event_group group;
 	const char *summary;
-	const char *differs; /* from the event of that name in LTTng's list; "" = nothing */
+	const char *differs; /* to the event of that name in LTTng's list; "" = nothing */
 };
 
 struct event_field {
@@ -40,7 +40,7 @@ struct event_field {
 	enum event_field_type type;
 };
 
-/* Where the fields of a kind begin in the list of all, and each of them. */
+/* Index of a kind's first field in the list of all fields, and of each field. */
 enum {
 #define EVENT(kind, text, in, happened, other)                                                     \
 	EVENT_FIELDS_BEFORE_##kind, EVENT_FIELDS_AGAIN_##kind = EVENT_FIELDS_BEFORE_##kind - 1,
@@ -49,7 +49,7 @@ enum {
 #undef EVENT
 #undef EVENT_FIELD
 };
-/* Place of a field's value in its event: EVENT_AT(GC_MINOR_END, RECLAIMED). */
+/* Index of a field's value in its event: EVENT_AT(GC_MINOR_END, RECLAIMED). */
 #define EVENT_AT(kind, field)                                                                      \
 	((unsigned int)(EVENT_FIELD_INDEX_##kind##_##field - EVENT_FIELDS_BEFORE_##kind))
 
@@ -64,13 +64,11 @@ const struct event_field *event_fields(enum event_kind kind, unsigned int *nr);
 int event_kind_find(const char *name, size_t len);
 /* Text of an enum event_word, NULL if there is none. */
 const char *event_word_text(uint64_t word);
-/* Words that a field takes in a raw record. */
+/* Number of words of a field in a raw record. */
 unsigned int event_field_words(enum event_field_type type);
 
-/*
- * Kinds of a list such as "gc,message_send,port_*": names, groups, "all", and names that end in *.
- * 0 and *kinds (bit set), or -EINVAL with *bad, *bad_len: the word that names nothing.
- */
+/* Kinds in a list such as "gc,message_send,port_*": names, groups, "all", and names that end in
+ * *.  0 and *kinds (bit set), or -EINVAL and the unknown word in *bad, *bad_len. */
 int event_kinds_parse(const char *list, uint64_t *kinds, const char **bad, size_t *bad_len);
 
 #endif

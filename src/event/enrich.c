@@ -2,11 +2,12 @@
 /*
  * Raw records in, definitions and events out (see enrich.h).
  *
- * What the resolver interned is found by watermark (record_queue.h): the dictionary is append only,
- * so the ids between `defined` and names_count() are what is new.  Tables are written in the order
- * in which they refer to each other, so every definition precedes its first use, and a stack's
- * parent (interned before it) precedes the stack.  The queue holds what one raw record led to, or
- * what the command added; it is empty before the next raw record is fetched, so it stays small.
+ * New names that the resolver has interned are found by a watermark (record_queue.h): the
+ * dictionary only grows, so ids between `defined` and names_count() are new.  Tables are written in
+ * the order in which they refer to each other, so every definition precedes its first use, and a
+ * stack's parent (interned before it) precedes the stack.  The queue holds the records made from
+ * one raw record, or those that the command added; it is empty before the next raw record is
+ * fetched, so it stays small.
  */
 #include "event/enrich.h"
 
@@ -35,16 +36,16 @@ struct enrich {
 	struct record_queue queue;
 	uint64_t bad_records;
 	struct resolved_sample resolved;
-	/* The stack of the event that comes next, if its time and thread are the same. */
+	/* The stack of the next event, if that has the same time and thread. */
 	struct {
 		uint64_t ts_ns;
 		uint32_t os_tid, stack;
 		enum sample_status status;
 	} stack;
 	uint32_t kind_names[NR_EVENT_KINDS]; /* string ids, 0 = not interned yet */
-	bool calls;			     /* there are some */
+	bool calls;			     /* there are calls */
 	struct slices slices;
-	VEC(struct sample_weight) weights; /* 1 before the first */
+	VEC(struct sample_weight) weights; /* weight 1 before the first */
 };
 
 static const char *const counter_names[NR_COUNTERS] = {
@@ -72,7 +73,7 @@ static void push_sample(struct enrich *e, const struct rec_sample *fields, uint6
 	rec->status = fields->status;
 }
 
-/* What the dictionary does not know would make a capture that cannot be read. */
+/* Refers to defined ids only: otherwise a capture could not be read. */
 static bool is_consistent(const struct enrich *e, const struct resolved_sample *s)
 {
 	if (s->nr_frames > RESOLVED_FRAMES || s->kind >= NR_SAMPLE_KINDS ||
@@ -165,7 +166,7 @@ static bool is_of_vm(enum frame_kind kind)
 	return kind == FRAME_NATIVE || kind == FRAME_RUNTIME || kind == FRAME_KERNEL;
 }
 
-/* What the VM does on top of Erlang's functions is left out. */
+/* The stack without the VM's frames at its leaf. */
 static uint32_t without_vm(const struct enrich *e, uint32_t stack)
 {
 	const struct name_stack *s;
@@ -179,17 +180,15 @@ static uint32_t without_vm(const struct enrich *e, uint32_t stack)
 	return stack;
 }
 
-/*
- * The stack of a process that goes on at `leaf`: the words of its stack are those of its callers,
- * and on top of them stands what the VM does to schedule it.
- */
+/* The stack of a process that will continue at `leaf`: its own words are the callers, and frames
+ * of the VM that schedules it are left out. */
 static uint32_t stack_with_leaf(struct enrich *e, uint32_t stack, uint32_t leaf)
 {
 	const struct name_stack *s;
 
 	stack = without_vm(e, stack);
 	s = names_stack(e->names, stack);
-	/* On dirty schedulers the sample has it too. */
+	/* a sample of a dirty scheduler has the leaf already */
 	return s && s->frame == leaf ? stack : names_intern_stack(e->names, stack, leaf, NULL);
 }
 
@@ -198,8 +197,8 @@ static bool same_function(const struct name_function *a, const struct name_funct
 	return a->module_id == b->module_id && a->name_id == b->name_id && a->arity == b->arity;
 }
 
-/* The stack of a call of `function`, which is on top whether the walk began in it or in what it is
- * implemented by; without a walk, with the last caller only. */
+/* The stack of a call of `function`, which becomes the leaf, whether the walk began in it or in the
+ * function that implements it; without a walk, the last caller only. */
 static uint32_t stack_of_call(struct enrich *e, uint32_t walked, const struct resolved_call *c)
 {
 	uint32_t stack = without_vm(e, walked), frame;
@@ -214,7 +213,7 @@ static uint32_t stack_of_call(struct enrich *e, uint32_t walked, const struct re
 	return names_intern_stack(e->names, stack, frame, NULL);
 }
 
-/* A record may end behind its values: with the others, all zero. */
+/* A record may end after its values: returns it with all values, those that are missing zero. */
 static const struct rec_raw_event *whole_event(const struct rec_raw_event *raw,
 					       struct rec_raw_event *room)
 {
@@ -230,7 +229,7 @@ static const struct rec_raw_event *whole_event(const struct rec_raw_event *raw,
 	return room;
 }
 
-/* The stack that came ahead of what has this time and thread. */
+/* Whether the stack that came ahead has this time and thread. */
 static bool is_ahead(const struct enrich *e, uint64_t ts_ns, uint32_t os_tid)
 {
 	return e->stack.ts_ns == ts_ns && e->stack.os_tid == os_tid;
@@ -340,8 +339,8 @@ static bool is_about_ends(const struct rec_header *rec)
 	return kind == EVENT_PROCESS_EXCEPTION || kind == EVENT_PROCESS_HIBERNATE;
 }
 
-/* What would tell how calls end came behind what is newer, or cannot be read: then it is not known
- * of those that are under way. */
+/* A record about ends of calls came late, or cannot be read: so ends of the calls under way may be
+ * missed. */
 static void lose_ends(struct enrich *e, const struct rec_header *rec)
 {
 	if (e->calls && is_about_ends(rec))
@@ -361,7 +360,7 @@ static void enrich_coverage(struct enrich *e, const struct rec_raw_coverage *raw
 		enrich_add_coverage(e, NR_EVENT_KINDS, raw);
 }
 
-/* Takes a raw record: true.  Any other record is not for us: false. */
+/* Processes a raw record: true.  False for any other record. */
 static bool consume(struct enrich *e, const struct rec_header *rec)
 {
 	uint64_t bad = e->bad_records;
@@ -393,7 +392,7 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 		least = sizeof(struct rec_raw_coverage);
 		break;
 	default:
-		/* A raw record that nobody here knows must not get into a capture either. */
+		/* An unknown raw record must not get into a capture. */
 		if (rec->type < REC_META)
 			e->bad_records++;
 		return rec->type < REC_META;
@@ -496,7 +495,7 @@ void enrich_add_meta(struct enrich *e, const char *key, const char *value)
 	size_t value_len = strnlen(value, NAMES_MAX_STRING);
 	struct rec_meta *rec;
 
-	/* A value that is too long is cut between characters. */
+	/* A value that is too long is truncated at the end of a character. */
 	while (value[value_len] && value_len && ((unsigned char)value[value_len] & 0xc0) == 0x80)
 		value_len--;
 	rec = record_queue_push(&e->queue, REC_META, sizeof(*rec) + key_len + value_len, 0);

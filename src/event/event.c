@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Bytes -> event (see event.h).  The bytes come from a ring buffer or a file: nothing in them is
- * believed, and they need not be aligned.  Ids are left to the dictionary, which knows them.
- */
+/* Bytes -> event (see event.h).  The bytes come from a ring buffer or a file: they are not
+ * trusted, and need not be aligned.  Ids are checked by the dictionary. */
 #include "base/compiler.h"
 #include "event/event.h"
 
@@ -162,7 +160,7 @@ static int decode_coverage(struct event *ev, const char *bytes, size_t size)
 {
 	struct rec_coverage rec = {0};
 
-	/* Recordings of before had no work. */
+	/* Earlier versions had no work. */
 	if (size < offsetof(struct rec_coverage, work))
 		return -EINVAL;
 	memcpy(&rec, bytes, MIN(size, sizeof(rec)));
@@ -184,7 +182,7 @@ static bool is_part(uint64_t ns, uint64_t of)
 
 static int decode_scheduler(struct event *ev, const char *bytes, size_t size)
 {
-	/* Its last fields came later. */
+	/* Earlier versions ended before gc_samples. */
 	const size_t least = offsetof(struct rec_scheduler, gc_samples);
 	struct rec_scheduler rec = {0};
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * One decoded record, as a value.  Strings point into the record's bytes and live as long as
- * those (until the next source_next()).
- */
+/* One decoded record, as a value.  Strings point into the record's bytes and are valid as long
+ * as those (until the next source_next()). */
 #ifndef EBEAM_EVENT_EVENT_H
 #define EBEAM_EVENT_EVENT_H
 
@@ -61,7 +59,7 @@ struct event {
 			uint32_t kind; /* string id */
 			uint32_t process, thread, stack, cpu;
 			enum sample_status status;
-			/* Those that the record has, EVENT_MAX_FIELDS at most. */
+			/* Values in the record, EVENT_MAX_FIELDS at most. */
 			unsigned int nr_values;
 			uint64_t values[EVENT_MAX_FIELDS];
 		} vm;
@@ -73,7 +71,7 @@ struct event {
 			uint64_t work, missed; /* 0: not known */
 		} coverage;
 		struct {
-			enum thread_type type; /* a scheduler's */
+			enum thread_type type; /* of the scheduler */
 			uint16_t number;       /* not 0 */
 			uint64_t duration_ns;
 			/* <= duration_ns, or SCHEDULER_UNKNOWN */
@@ -97,23 +95,22 @@ struct event {
 };
 
 /*
- * Decode the record at `bytes` (`size` bytes are readable).  Returns the record's size (> 0) and
+ * Decodes the record at `bytes`, of which `size` are readable.  Returns the record's size (> 0) and
  * fills *ev; -EAGAIN if the record is longer than `size`; -EINVAL if it is malformed (size not a
- * multiple of 8, too small for its type, inner lengths beyond its end, enum out of range).
- * Unknown types decode to their header: ev->type is the number, the union is zero.
+ * multiple of 8, too small for its type, inner lengths beyond its end, enum out of range).  Unknown
+ * types decode to their header: ev->type is the number, the union is zero.
  */
 int event_decode(struct event *ev, const void *bytes, size_t size);
 
-/* Is it a fact about the recording, under this key? */
+/* True if it is a REC_META with this key. */
 bool event_is_meta(const struct event *ev, const char *key);
 
-/* The text of a call's next term: `at` begins with 0.  False if that was the last. */
+/* The text of a call's next term: `at` is 0 at first.  False after the last. */
 bool event_call_term(const struct event *ev, uint32_t *at, const char **text, uint32_t *len);
 
-/*
- * Puts a definition (string, function, frame, stack, process, thread) into a dictionary that is
- * filled by definitions: 1; 0 if the event is none; or the negative errno of names_define_*().
- */
+/* Adds a definition (string, function, frame, stack, process, thread) to a dictionary that is
+ * filled from records: 1; 0 if the event is not a definition; or the negative errno of
+ * names_define_*(). */
 struct names;
 int event_define(struct names *n, const struct event *ev);
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Stands in the queue for definitions: until which ids. */
+/* Queue entry for definitions: the ids up to which they come. */
 #define DEFINITIONS 0 /* no enum rec_type */
 struct definitions {
 	struct rec_header h;
@@ -131,7 +131,7 @@ static void define_thread(struct record_queue *q, uint32_t id)
 	rec->name = t->name_id;
 }
 
-/* NULL: all that is wanted was read. */
+/* NULL: all wanted definitions were returned. */
 static const struct rec_header *next_definition(struct record_queue *q)
 {
 	/* In the order of enum names_table: no table refers to a later one. */

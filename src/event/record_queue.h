@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Records that wait for whoever reads them, each after the definitions of what it refers to.  Of
- * definitions the queue holds only how far they go: each is made when it is read.
- */
+/* Records that wait to be read, each after the definitions of the ids in it.  Of definitions the
+ * queue only has the last ids: each is made when it is read. */
 #ifndef EBEAM_EVENT_RECORD_QUEUE_H
 #define EBEAM_EVENT_RECORD_QUEUE_H
 
@@ -15,21 +13,21 @@
 
 struct record_queue {
 	const struct names *names;	   /* borrowed, from the first record_queue_define() on */
-	uint32_t defined[NR_NAMES_TABLES]; /* highest id whose definition was read */
-	uint32_t wanted[NR_NAMES_TABLES];  /* ... that the record to be read next may refer to */
-	uint32_t pushed[NR_NAMES_TABLES];  /* ... that the last record may refer to */
-	VEC(uint64_t) definition;	   /* the one that was read last */
-	VEC(uint64_t) words;		   /* whole records; words, for their alignment */
-	size_t at;			   /* next record in it, in words */
+	uint32_t defined[NR_NAMES_TABLES]; /* highest id with a definition that was read */
+	uint32_t wanted[NR_NAMES_TABLES];  /* the same that the record to be read next may need */
+	uint32_t pushed[NR_NAMES_TABLES];  /* the same that the last pushed record may need */
+	VEC(uint64_t) definition;	   /* the one that was returned last */
+	VEC(uint64_t) words;		   /* whole records, in words for alignment */
+	size_t at;			   /* next record in words[] */
 };
 
 void record_queue_free(struct record_queue *q);
-/* A zeroed record of at least `size` bytes at the end of the queue; valid until the next one. */
+/* Appends a zeroed record of at least `size` bytes; valid until the next call. */
 void *record_queue_push(struct record_queue *q, enum rec_type type, size_t size, uint64_t ts_ns);
-/* The first one, valid until something is pushed or read; NULL = there is none. */
+/* Takes the first record, valid until something is pushed or read; NULL = the queue is empty. */
 const struct rec_header *record_queue_pop(struct record_queue *q);
-/* What is pushed next comes behind the definitions of everything that the dictionary has now, which
- * is the same one in each call and outlives the queue. */
+/* Records pushed from now on come after definitions of all that is in the dictionary now.  `n` is
+ * the same in each call and must outlive the queue. */
 void record_queue_define(struct record_queue *q, const struct names *n);
 
 #endif
