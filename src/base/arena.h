@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Bytes that live and die together: strings of a dictionary or of a snapshot.  What is handed
- * out never moves and is freed by arena_free() alone.  ARENA_INIT (all zero) before use.
- */
+/* An arena of bytes that are freed together: strings of a dictionary or of a snapshot.  Memory
+ * from it never moves and is freed by arena_free() only.  ARENA_INIT (all zero) before use. */
 #ifndef EBEAM_BASE_ARENA_H
 #define EBEAM_BASE_ARENA_H
 
@@ -15,7 +13,7 @@ struct arena_chunk;
 struct arena {
 	struct arena_chunk *chunks; /* newest first */
 	size_t used, size;	    /* bytes in the newest chunk */
-	size_t total;		    /* bytes handed out */
+	size_t total;		    /* bytes allocated by callers */
 };
 
 #define ARENA_INIT                                                                                 \
@@ -27,9 +25,9 @@ struct arena {
 char *arena_alloc(struct arena *a, size_t size) __attribute__((returns_nonnull));
 /* A copy of `len` bytes, NUL terminated. */
 char *arena_strndup(struct arena *a, const char *s, size_t len) __attribute__((returns_nonnull));
-/* A copy; NULL if it is NULL or empty. */
+/* A copy; NULL if text is NULL or empty. */
 const char *arena_copy(struct arena *a, const char *text);
-/* The same; leaves the text empty, for the next one. */
+/* A copy, NULL if it is empty; empties the strbuf for its next use. */
 const char *arena_text(struct arena *a, struct strbuf *text);
 void arena_free(struct arena *a);
 

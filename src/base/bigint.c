@@ -189,7 +189,7 @@ static bool add_magnitudes(struct bigint *out, const struct bigint *a, const str
 	return true;
 }
 
-/* |a| - |b|, where the first is not smaller. */
+/* abs(a) - abs(b), where abs(a) is not smaller. */
 static void subtract_magnitudes(struct bigint *out, const struct bigint *a, const struct bigint *b)
 {
 	uint32_t nr = a->nr;
@@ -258,7 +258,7 @@ bool bigint_multiply(struct bigint *out, const struct bigint *a, const struct bi
 	return bigint_set_digits(out, negative, product, nr);
 }
 
-/* Bit by bit, most significant first: some 4 million steps of a digit at most. */
+/* Long division by bits, most significant first: at most some 4 million steps on one digit. */
 void bigint_divide(struct bigint *quotient, struct bigint *remainder, const struct bigint *a,
 		   const struct bigint *b)
 {
@@ -269,7 +269,7 @@ void bigint_divide(struct bigint *quotient, struct bigint *remainder, const stru
 	for (uint32_t i = a->nr; i-- > 0;) {
 		uint64_t digit = 0;
 
-		/* One digit of the divisor: by the machine. */
+		/* A divisor of one digit: hardware division. */
 		if (b->nr == 1) {
 			u128 part = (u128)(r.nr ? r.digits[0] : 0) << 64 | a->digits[i];
 
@@ -338,7 +338,7 @@ static bool shift_left(struct bigint *out, const struct bigint *a, uint64_t n)
 	return !bits || scale(out, 1ull << bits, 0);
 }
 
-/* Rounds down: what is negative and lost a bit that was set is one less. */
+/* Rounds down: the result of a negative number that lost a set bit is one less. */
 static bool shift_right(struct bigint *out, const struct bigint *a, uint64_t n)
 {
 	uint64_t whole = n / 64;

@@ -15,30 +15,31 @@
 #define BIGINT_DIGITS 1024
 
 struct bigint {
-	bool negative;			/* never of 0 */
+	bool negative;			/* false for zero */
 	uint32_t nr;			/* digits; 0 = zero; the highest is not 0 */
 	uint64_t digits[BIGINT_DIGITS]; /* least significant first */
 };
 
 void bigint_set(struct bigint *out, int64_t n);
-/* False as well if there are more digits than fit. */
+/* Also false if there are more digits than BIGINT_DIGITS. */
 bool bigint_set_digits(struct bigint *out, bool negative, const uint64_t *digits, size_t nr);
-/* Of bytes, the most significant first. */
+/* From bytes, most significant first. */
 bool bigint_set_bytes(struct bigint *out, const uint8_t *bytes, size_t nr_bytes);
-/* `base` 2 to 36; false: no digit, or one that is none of that base.  No sign, no underscores. */
+/* `base` 2 to 36; false: empty, or a character that is not a digit of that base.  No sign, no
+ * underscores. */
 bool bigint_parse(struct bigint *out, const char *text, size_t len, unsigned int base);
-/* Of a finite double, without its fraction. */
+/* From a finite double, without its fraction. */
 bool bigint_set_double(struct bigint *out, double d);
 void bigint_copy(struct bigint *out, const struct bigint *a);
 
 /* True if it fits. */
 bool bigint_get(const struct bigint *a, int64_t *out);
-/* As the VM converts (big_to_double() of big.c, OTP 25 to 29), not rounded to nearest in each case;
- * false if it is too large. */
+/* Converts as the VM does (big_to_double() of big.c, OTP 25 to 29), which does not always round to
+ * nearest; false if it is too large. */
 bool bigint_get_double(const struct bigint *a, double *out);
 
 int bigint_compare(const struct bigint *a, const struct bigint *b);
-/* With a finite double, exactly. */
+/* Compares with a finite double, exactly. */
 int bigint_compare_double(const struct bigint *a, double d);
 
 bool bigint_add(struct bigint *out, const struct bigint *a, const struct bigint *b);
@@ -47,11 +48,11 @@ bool bigint_multiply(struct bigint *out, const struct bigint *a, const struct bi
 /* Truncates towards 0; the remainder has the sign of a.  Either may be NULL; b is not 0. */
 void bigint_divide(struct bigint *quotient, struct bigint *remainder, const struct bigint *a,
 		   const struct bigint *b);
-/* By 2^n: to the left, or for n < 0 to the right, rounding down. */
+/* Times 2^n; for n < 0 rounded down. */
 bool bigint_shift(struct bigint *out, const struct bigint *a, int64_t n);
 
 enum bigint_logic { BIGINT_AND, BIGINT_OR, BIGINT_XOR };
-/* As of two's complements without end. */
+/* Bit by bit, as two's complements of infinite length. */
 bool bigint_logic(struct bigint *out, const struct bigint *a, const struct bigint *b,
 		  enum bigint_logic op);
 

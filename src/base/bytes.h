@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Little-endian numbers in bytes that were copied from a node or a file: not aligned, not checked;
- * the caller knows that they are there. */
+/* Reads little-endian numbers from bytes that were copied from a node or a file.  They need not be
+ * aligned; bounds are checked by the caller. */
 #ifndef EBEAM_BASE_BYTES_H
 #define EBEAM_BASE_BYTES_H
 
@@ -31,7 +31,7 @@ static inline uint64_t bytes_u64(const void *bytes, int64_t offset)
 	return v;
 }
 
-/* A signed number of 32 bits that an instruction adds to an address. */
+/* A signed 32-bit displacement or immediate of an instruction, sign-extended. */
 static inline uint64_t bytes_disp32(const void *bytes, int64_t offset)
 {
 	return (uint64_t)(int64_t)(int32_t)bytes_u32(bytes, offset);

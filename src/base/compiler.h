@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Small macros that every file may use, and the processors that this program knows. */
+/* Small macros for all files, and the supported processors. */
 #ifndef EBEAM_BASE_COMPILER_H
 #define EBEAM_BASE_COMPILER_H
 
-/* What knows the processor is in files *_x86_64.c, each behind a header that does not; programs of
- * BPF have their own registers (bpf/, PT_REGS of x86). */
+/* Code that depends on the processor is in files *_x86_64.c, behind headers that do not depend on
+ * it; BPF programs have their own registers (bpf/, PT_REGS of x86). */
 #ifndef __x86_64__
 #error "ebeam is for these processors: x86-64"
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See distance.h.  Three rows at a time. */
+/* See distance.h.  Only three rows of the table are kept. */
 #include "base/distance.h"
 
 #include <stdint.h>

@@ -36,11 +36,11 @@ int error_set(struct error *err, enum error_kind kind, int code, const char *fmt
 /* Put "prefix: " before the text of an error that is already set. */
 void error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* What to raise where a limit of this process or of the host is in the way: "raise ..."; NULL of
- * all other reasons. */
+/* Advice for an error that is a limit of this process or of the host: "raise ..."; NULL for all
+ * others. */
 const char *error_limit_fix(int code);
 
-/* Short text of a negative or positive errno; never NULL, no static buffer of ours. */
+/* Short text of a negative or positive errno; never NULL. */
 const char *error_text(int code);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Counts of values by size, for percentiles: below HISTOGRAM_LINEAR exact, above that each power
- * of two in HISTOGRAM_LINEAR / 2 equal parts, so that a percentile is off by 1/16 at most.
- * No allocation.
- */
+/* Counts of values in buckets, for percentiles: exact below HISTOGRAM_LINEAR; above, each power
+ * of two has HISTOGRAM_LINEAR / 2 equal buckets, so that a percentile has an error of 1/16 at
+ * most.  No allocation. */
 #ifndef EBEAM_BASE_HISTOGRAM_H
 #define EBEAM_BASE_HISTOGRAM_H
 
@@ -20,11 +18,11 @@ struct histogram {
 
 /* All zero is an empty histogram. */
 void histogram_add(struct histogram *h, uint64_t value, uint64_t nr);
-/* Least value that `percent` (0 .. 100) of the values do not exceed, rounded up to the end of its
- * bucket but never above max; 0 if empty. */
+/* Smallest value that `percent` (0 .. 100) of the values do not exceed, rounded up to the end of
+ * its bucket but never above max; 0 if empty. */
 uint64_t histogram_percentile(const struct histogram *h, double percent);
-/* How many values are from low to high, both included and both ends of buckets: powers of two and
- * powers of two minus one are. */
+/* Number of values from low to high, both included, and both at ends of buckets, as powers of two
+ * and powers of two minus one are. */
 uint64_t histogram_between(const struct histogram *h, uint64_t low, uint64_t high);
 /* First and last value of a bucket. */
 void histogram_bounds(unsigned int bucket, uint64_t *first, uint64_t *last);

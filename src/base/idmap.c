@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See idmap.h: open addressing with linear probing; a slot keeps the hash, so that growing never
- * looks at the items and most misses cost no call of equal(). */
+/* See idmap.h: open addressing with linear probing.  Slots keep the hash, so that growing needs no
+ * items, and most misses do not call equal(). */
 #include "base/idmap.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ uint32_t idmap_find(const struct idmap *m, uint32_t hash, idmap_equal_fn *equal,
 {
 	if (!m->size)
 		return IDMAP_NONE;
-	/* Ends: at least a quarter of the slots is empty. */
+	/* Terminates, as at least a quarter of the slots is empty. */
 	for (uint32_t at = hash & (m->size - 1);; at = (at + 1) & (m->size - 1)) {
 		const struct idmap_slot *slot = &m->slots[at];
 
@@ -66,7 +66,7 @@ void idmap_free(struct idmap *m)
 
 uint32_t hash_mix(uint32_t hash, uint64_t word)
 {
-	/* The hash is spread first: equal numbers in both would cancel each other out. */
+	/* The hash is multiplied first: otherwise word and hash would cancel if they are equal. */
 	uint64_t h = (word ^ (hash + 1ull) * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
 
 	h ^= h >> 32;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hash index over things that the caller keeps in an array: hash -> position.
+ * A hash index of items in an array of the caller: hash -> index.
  *
- * Why not uthash: its handle takes 56 bytes in every item and each item must be allocated by
- * itself.  A recording easily has a million stack nodes of 12 bytes; at 8 bytes a slot and two
- * thirds full, this index adds about 12 bytes to each of them, uthash would add 72, which is the
- * whole memory budget.  Add and find only: nothing of ours is ever removed.
+ * Why not uthash: it needs 56 bytes in every item and a separate allocation for each.  A recording
+ * easily has a million stack nodes of 12 bytes; with 8 bytes a slot and two thirds full, this index
+ * adds about 12 bytes to each, uthash would add 72, which is the whole memory budget.  Items can be
+ * added and found, but not removed.
  */
 #ifndef EBEAM_BASE_IDMAP_H
 #define EBEAM_BASE_IDMAP_H
@@ -32,10 +32,10 @@ struct idmap {
 		0                                                                                  \
 	}
 
-/* Is the item at `id` the one that `key` describes?  `ctx` is the caller's container. */
+/* Whether the item `id` is the one that `key` describes.  `ctx` is the caller's container. */
 typedef bool idmap_equal_fn(const void *ctx, uint32_t id, const void *key);
 
-/* The id of the equal item, or IDMAP_NONE. */
+/* The id of the item that equals key, or IDMAP_NONE. */
 uint32_t idmap_find(const struct idmap *m, uint32_t hash, idmap_equal_fn *equal, const void *ctx,
 		    const void *key);
 /* Add an id that idmap_find() did not find. */
@@ -43,7 +43,7 @@ void idmap_add(struct idmap *m, uint32_t hash, uint32_t id);
 void idmap_free(struct idmap *m); /* leaves an empty one */
 
 uint32_t hash_bytes(const void *data, size_t len);
-/* Mix one more word into a hash; start with any constant. */
+/* Mixes one more word into a hash; begin with any constant. */
 uint32_t hash_mix(uint32_t hash, uint64_t word);
 
 #endif

@@ -19,8 +19,8 @@ static void flush(struct jsonw *w)
 	strbuf_reset(&w->buf);
 }
 
-/* Length of the UTF-8 character at s, or 0: overlong forms, surrogates and what lies beyond
- * U+10FFFF are none. */
+/* Length of the UTF-8 character at s; 0 for overlong forms, surrogates and values above
+ * U+10FFFF. */
 static size_t character(const unsigned char *s, size_t left)
 {
 	size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
@@ -55,7 +55,7 @@ static void escape(struct strbuf *out, unsigned char c)
 static void quote(struct strbuf *out, const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text;
-	size_t plain = 0; /* start of what needs no escape */
+	size_t plain = 0; /* begin of characters that need no escape */
 
 	strbuf_addch(out, '"');
 	for (size_t i = 0; i < len;) {
@@ -76,7 +76,7 @@ static void quote(struct strbuf *out, const char *text, size_t len)
 	strbuf_addch(out, '"');
 }
 
-/* What stands before a value: comma, line, key. */
+/* Writes what comes before a value: comma, line, key. */
 static void begin_value(struct jsonw *w, const char *key)
 {
 	if (w->any[w->depth])
@@ -226,7 +226,7 @@ int jsonw_finish(struct jsonw *w)
 {
 	flush(w);
 	if (w->f && !w->err && ferror(w->f))
-		w->err = EIO; /* of what others wrote */
+		w->err = EIO; /* of an earlier write, possibly by others */
 	strbuf_free(&w->buf);
 	return -w->err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See keytab.h: open addressing with linear probing, half full at most; what is removed leaves no
- * mark, the items behind it move up. */
+/* See keytab.h: open addressing with linear probing, at most half full; removal leaves no
+ * tombstones: items behind the removed one move up. */
 #include "base/keytab.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static uint32_t home_of(const struct keytab *t, uint64_t key)
 	return hash_mix(1, key) & (t->size - 1);
 }
 
-/* Where the key is, or the empty slot where it would be. */
+/* The slot of the key, or the empty slot in which it would be. */
 static uint32_t slot_of(const struct keytab *t, uint64_t key)
 {
 	uint32_t at = home_of(t, key);
@@ -84,7 +84,7 @@ void keytab_remove(struct keytab *t, void *item)
 	uint64_t key;
 
 	for (; (key = key_at(t, at)); at = (at + 1) & mask) {
-		/* It stays if the hole is before its home. */
+		/* The item cannot move to a slot before its home. */
 		if (((at - home_of(t, key)) & mask) < ((at - hole) & mask))
 			continue;
 		memcpy(slot_at(t, hole), slot_at(t, at), t->item_size);
@@ -97,7 +97,7 @@ void keytab_remove(struct keytab *t, void *item)
 void keytab_keep(struct keytab *t, keytab_keep_fn *keep, const void *ctx)
 {
 	for (uint32_t i = 0; i < t->size; i++) {
-		/* What moves up into the slot is looked at, too. */
+		/* The item that has moved into the slot is tested, too. */
 		while (key_at(t, i) && !keep(ctx, slot_at(t, i)))
 			keytab_remove(t, slot_at(t, i));
 	}

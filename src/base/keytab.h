@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hash table of items that live in it, each under a 64-bit key that is its first member, with
- * removal.  (What is only ever added, and found by more than a number: base/idmap.h.)
+ * A hash table that contains its items, each with a 64-bit key as its first member; items can be
+ * removed.  (For items that are never removed, or have other keys than numbers: base/idmap.h.)
  *
  *   struct spell { uint64_t epid; ... };
  *   struct keytab t = KEYTAB_INIT(struct spell);
@@ -9,8 +9,8 @@
  *   if (!s)
  *           s = keytab_add(&t, epid);
  *
- * Items move: a pointer to one is good until the next keytab_add() or keytab_remove().  There is no
- * limit here: who adds what a node or a file says has one.
+ * Items move: a pointer to one is valid until the next keytab_add() or keytab_remove().  The table
+ * has no limit: a caller that adds data of a node or file must have one.
  */
 #ifndef EBEAM_BASE_KEYTAB_H
 #define EBEAM_BASE_KEYTAB_H
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 struct keytab {
-	char *slots; /* their key is 0 if they are empty */
+	char *slots; /* items; a slot with key 0 is empty */
 	size_t item_size;
 	uint32_t nr;   /* in use */
 	uint32_t size; /* a power of two, 0 = nothing allocated */
@@ -31,17 +31,17 @@ struct keytab {
 		.item_size = sizeof(type)                                                          \
 	}
 
-/* NULL: there is none.  No item has the key 0. */
+/* NULL: no item has the key.  Keys are not 0. */
 void *keytab_find(const struct keytab *t, uint64_t key);
-/* A new item, zero but for its key, which is not 0 and which keytab_find() did not find. */
+/* Adds an item, zero but for its key, which must be new and not 0. */
 void *keytab_add(struct keytab *t, uint64_t key);
 void keytab_remove(struct keytab *t, void *item);
-/* Removes the items of which keep() says no; it may see one twice. */
+/* Removes items for which keep() returns false; keep() may be called twice for an item. */
 typedef bool keytab_keep_fn(const void *ctx, const void *item);
 void keytab_keep(struct keytab *t, keytab_keep_fn *keep, const void *ctx);
-/* Each item, in no order: NULL gives the first one, the last one gives NULL. */
+/* Iterates, in no order: NULL gives the first item; NULL after the last. */
 void *keytab_next(const struct keytab *t, const void *item);
-/* Leaves an empty table of the same items. */
+/* Leaves an empty table for items of the same type. */
 void keytab_free(struct keytab *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See log.h.  Its level and takers are mutable globals of the program, as is the signal pipe. */
+/* See log.h.  Level and takers are global variables, as is the signal pipe. */
 #include "base/log.h"
 
 #include <stdio.h>
@@ -36,7 +36,8 @@ int log_level(void)
 	return current_level;
 }
 
-/* Names of nodes, commands and files, and arguments, must not steer the terminal. */
+/* Escapes control characters: names of nodes, commands and files, and arguments, must not control
+ * the terminal. */
 static void add_harmless(struct strbuf *out, const char *text)
 {
 	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
@@ -78,7 +79,7 @@ void log_progress(const char *fmt, ...)
 	const char *term = getenv("TERM");
 	va_list ap;
 
-	/* A terminal that cannot wipe a line would show the lines one after the other. */
+	/* A dumb terminal cannot erase a line: progress would be lines one after the other. */
 	if (!term || strcmp(term, "dumb") == 0)
 		return;
 	fputs("\r\033[K", stderr);

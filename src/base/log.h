@@ -21,15 +21,15 @@ void log_set_level(int level);
 int log_level(void);
 void log_print(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Where lines go instead, without newline, while standard error is a screen that is drawn on;
- * NULL = standard error again. */
+/* Sends lines, without newline, to a function instead, while the terminal shows a full screen; NULL
+ * = to standard error again. */
 typedef void log_taker(void *arg, const char *line);
 void log_set_taker(log_taker *take, void *arg);
 
-/* The same for lines of the thread that calls it; other threads' are not affected. */
+/* The same for lines of the calling thread only. */
 void log_set_thread_taker(log_taker *take, void *arg);
 
-/* A line that the next one overwrites, for a terminal; "" wipes it.  Nothing if TERM=dumb. */
+/* A line that the next one overwrites, for a terminal; "" erases it.  Nothing if TERM=dumb. */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define log_error(...) log_print(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers that nothing periodic keeps step with (xorshift64; not for secrets), and how far off what
- * was drawn at random may be. */
+/* Random numbers for sampling (xorshift64; not for secrets), and confidence intervals. */
 #ifndef EBEAM_BASE_RANDOM_H
 #define EBEAM_BASE_RANDOM_H
 
 #include <stdint.h>
 
-/* Half of a 95 % confidence interval, in standard deviations of a normal distribution. */
+/* Half width of a 95 % confidence interval, in standard deviations of a normal distribution. */
 #define NORMAL_95 1.96
 
-/* The same of a mean of few values (Student's t), by its degrees of freedom. */
+/* The same for the mean of few values (Student's t), by degrees of freedom. */
 static inline double student_95(unsigned int freedom)
 {
 	static const double first[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26};
@@ -18,7 +17,7 @@ static inline double student_95(unsigned int freedom)
 	return !freedom ? first[0] : freedom <= nr ? first[freedom - 1] : NORMAL_95 + 2.6 / freedom;
 }
 
-/* The next one; *state is not 0, and the same sequence follows from the same. */
+/* Next random number; *state is the seed, not 0. */
 static inline uint64_t random_next(uint64_t *state)
 {
 	*state ^= *state << 13;
@@ -27,7 +26,7 @@ static inline uint64_t random_next(uint64_t *state)
 	return *state;
 }
 
-/* 0 <= it < 1. */
+/* Uniform in [0, 1). */
 static inline double random_uniform(uint64_t *state)
 {
 	return (double)(random_next(state) >> 11) / (double)(1ull << 53);

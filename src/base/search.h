@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binary search in what is sorted by a number. */
+/* Binary search in items that are sorted by a number. */
 #ifndef EBEAM_BASE_SEARCH_H
 #define EBEAM_BASE_SEARCH_H
 
 #include <stddef.h>
 
 /*
- * How many of `nr` things, in ascending order, have a key of at most `value`; `key` is an
- * expression of `at`, the index of one:
+ * Number of items, of `nr` in ascending order, whose key is at most `value`; `key` is an expression
+ * of the index `at`:
  *
  *   size_t n = COUNT_UP_TO(maps->len, i, maps->data[i].start, addr);
  */

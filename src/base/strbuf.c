@@ -8,7 +8,7 @@
 
 #include "base/xalloc.h"
 
-char strbuf_empty[1]; /* never written: alloc == 0 marks it as not ours to change */
+char strbuf_empty[1]; /* never written: alloc == 0 marks it as shared */
 
 void strbuf_init(struct strbuf *sb)
 {

@@ -13,10 +13,10 @@
 
 #define SMALL_STACK (256u << 10)
 #define FIRST_NICE  (-20)
-/* Who asks for less at a time preempts (Linux 6.12; before it nice does). */
+/* A thread with a shorter slice preempts others (Linux 6.12; on earlier kernels nice does). */
 #define SHORT_SLICE_NS 100000u
 
-/* struct sched_attr: linux/sched/types.h has it, with a struct of sched.h once more. */
+/* struct sched_attr: linux/sched/types.h defines it, but also a struct that sched.h defines. */
 struct scheduling {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -75,10 +75,8 @@ int thread_come_at_once(void)
 	return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0 ? 0 : -errno;
 }
 
-/*
- * Not a real-time policy: such a thread wakes where it slept, and takes the CPU from a scheduler
- * there while another is idle.
- */
+/* Not a real-time policy: a real-time thread wakes up on the CPU where it slept, and would take
+ * that from a scheduler while another CPU is idle. */
 int thread_come_first(void)
 {
 	struct scheduling first = {

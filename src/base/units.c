@@ -19,7 +19,7 @@ int units_parse_duration(const char *text, uint64_t *ns)
 	char *end;
 	double value;
 
-	/* strtod() alone would take signs, blanks, hexadecimal, exponents and words. */
+	/* strtod() alone would accept signs, blanks, hexadecimal, exponents and words. */
 	if (!text || (*text != '.' && (*text < '0' || *text > '9')))
 		return -EINVAL;
 	value = strtod(text, &end);
@@ -57,7 +57,7 @@ char *units_format_bytes(uint64_t n, char *buf, size_t size)
 	double value = (double)n;
 	unsigned int unit = 0;
 
-	/* What would be shown as 1024.0 is 1.0 of the next unit. */
+	/* Not 1024.0, but 1.0 of the next unit. */
 	while (unit ? value >= 1023.95 : value >= 1024) {
 		value /= 1024;
 		unit++;
@@ -79,7 +79,7 @@ char *units_format_ns(uint64_t ns, char *buf, size_t size)
 		snprintf(buf, size, "%u ns", (unsigned int)ns);
 		return buf;
 	}
-	/* What would be shown as 1000.0 goes up to the next one. */
+	/* Not 1000.0, but 1.0 of the next unit. */
 	while (value >= 999.95 && unit + 1 < sizeof(names) / sizeof(names[0])) {
 		value /= 1e3;
 		unit++;

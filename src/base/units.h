@@ -28,7 +28,7 @@ char *units_format_time(uint64_t epoch_ns, char *buf, size_t size);
 /* The same -> time of the day in local time, "12:00:00.123456"; returns buf. */
 char *units_format_clock(uint64_t epoch_ns, char *buf, size_t size);
 
-/* A number that stands for `scale` as many (what was sampled), rounded; at most UINT64_MAX / 2. */
+/* Estimate of all, of which n were sampled, one for `scale`; rounded, at most UINT64_MAX / 2. */
 static inline uint64_t units_scale(uint64_t n, double scale)
 {
 	double product = (double)n * scale + 0.5;
@@ -38,13 +38,13 @@ static inline uint64_t units_scale(uint64_t n, double scale)
 	return product < (double)(UINT64_MAX >> 1) ? (uint64_t)product : UINT64_MAX >> 1;
 }
 
-/* An estimate of all of which n were seen, by the share that was: 0 < share <= 1. */
+/* Estimate of all, if n were seen and `share` is the part that was seen: 0 < share <= 1. */
 static inline uint64_t units_of_share(uint64_t n, double share)
 {
 	return units_scale(n, 1 / share);
 }
 
-/* n in so many seconds as a rate; 0 if no time has passed. */
+/* n per second; 0 if no time has passed. */
 static inline double units_rate(double n, double seconds)
 {
 	return seconds > 0 ? n / seconds : 0;

@@ -18,11 +18,9 @@ bool write_error_reader_is_gone(int fd)
 	return poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-/*
- * Of an earlier write only that it failed is known: stdio drops what it could not write, and so
- * the next flush may succeed.  A pipe tells that its reader is gone; and a file that cannot grow
- * refuses once more, to a request that changes neither what it holds nor its size.
- */
+/* The errno of an earlier failed write is lost: stdio drops what it could not write, so the next
+ * flush may succeed.  A pipe shows that its reader is gone; a file that cannot grow fails again,
+ * at a request that does not change its content or size. */
 static int reason_of(int fd)
 {
 	struct rlimit limit;
@@ -32,7 +30,7 @@ static int reason_of(int fd)
 		return -EPIPE;
 	if (fstat(fd, &st) != 0)
 		return -EIO;
-	if (!S_ISREG(st.st_mode)) /* of a device (/dev/full); an empty write is none elsewhere */
+	if (!S_ISREG(st.st_mode)) /* a device (/dev/full); elsewhere an empty write does nothing */
 		return S_ISCHR(st.st_mode) && write(fd, "", 0) < 0 ? -errno : -EIO;
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && (rlim_t)st.st_size >= limit.rlim_cur)
 		return -EFBIG;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What could not be written, why, and what to do about it: one way for files, captures, standard
- * output and each format. */
+/* Errors of writing: what, why, and what to do.  The same for files, captures, standard output and
+ * all formats. */
 #ifndef EBEAM_BASE_WRITE_ERROR_H
 #define EBEAM_BASE_WRITE_ERROR_H
 
@@ -9,11 +9,11 @@
 
 #include "base/error.h"
 
-/* Flushes.  0, or a negative errno if something that was written to the file did not arrive, then
- * or earlier; -EIO if nothing tells why. */
+/* Flushes.  0, or a negative errno if a write to the file failed, now or earlier; -EIO if the
+ * reason is not known. */
 int write_error_of(FILE *f);
 
-/* A pipe or socket that nobody reads any more. */
+/* True for a pipe or socket without reader. */
 bool write_error_reader_is_gone(int fd);
 
 /* "cannot write WHAT: REASON. ADVICE"; returns `code`.  `what`: "'x.html'", "standard output". */

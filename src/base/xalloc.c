@@ -39,7 +39,7 @@ char *xstrndup(const char *s, size_t len)
 {
 	char *p = xmalloc(len + 1);
 
-	if (len) /* s may be NULL then */
+	if (len) /* with len 0 s may be NULL */
 		memcpy(p, s, len);
 	p[len] = '\0';
 	return p;
