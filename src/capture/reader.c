@@ -2,11 +2,11 @@
 /*
  * A capture file as a source (see reader.h, abi/capture.h).
  *
- * A block is believed when its checksum holds and it inflates to exactly the size that its header
- * says; then its records are handed out one by one, each checked against the block's end.  The
- * one block that is used without its checksum is the last one of a file that was cut within it:
- * what still inflates holds whole records up to the cut.  The first thing that is wrong ends the
- * source and is kept as text with its place; nothing after it is ever handed out.
+ * A block is accepted if its checksum is right and it inflates to exactly the size in its header;
+ * then its records are returned one by one, each checked against the block's end.  Only the last
+ * block of a file that ends within it is used without checksum: what still inflates has whole
+ * records up to the end.  The first error ends the source and is kept as text with its position;
+ * nothing after it is returned.
  */
 #include "capture/reader.h"
 
@@ -20,12 +20,12 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 
-/* More than zlib's deflateBound() of CAPTURE_MAX_BLOCK. */
+/* Upper bound of zlib's deflateBound() for CAPTURE_MAX_BLOCK. */
 #define MAX_COMPRESSED (CAPTURE_MAX_BLOCK + CAPTURE_MAX_BLOCK / 64 + 4096)
-/* A little more than a block may hold: inflate() must not stop for want of room before it has
- * seen the end of the stream, and a block that is too large must show. */
+/* A little more than CAPTURE_MAX_BLOCK: inflate() needs room to see the end of the stream, and
+ * blocks that are too large must be detected. */
 #define RECORDS_BUFFER (CAPTURE_MAX_BLOCK + 64)
-/* Headers of later minor versions: far more than will be needed. */
+/* Headers of later minor versions may be longer, up to this. */
 #define MAX_HEADER 4096u
 
 struct capture_reader {
@@ -34,16 +34,16 @@ struct capture_reader {
 	char *name;
 	struct capture_header header;
 	z_stream inflate;
-	unsigned char *compressed; /* MAX_COMPRESSED bytes, on the first block */
-	uint64_t *records;	   /* RECORDS_BUFFER bytes; words, for their alignment */
-	uint32_t records_size;	   /* bytes of the block that hold records */
+	unsigned char *compressed; /* MAX_COMPRESSED bytes, from the first block on */
+	uint64_t *records;	   /* RECORDS_BUFFER bytes, in words for alignment */
+	uint32_t records_size;	   /* bytes of records in the current block */
 	uint32_t records_at;	   /* next record */
 	uint64_t file_at;	   /* bytes read from the file */
 	uint64_t block_at;	   /* where the current block starts */
 	uint64_t nr_blocks;
-	bool saw_end;	  /* REC_END was handed out */
-	bool is_cut;	  /* the current block is the last one and not whole */
-	bool is_finished; /* next() has nothing more to give */
+	bool saw_end;	  /* REC_END was returned */
+	bool is_cut;	  /* the file ends within the current block */
+	bool is_finished; /* next() returns 0 */
 	char damage[256]; /* "" = none */
 };
 
@@ -58,7 +58,7 @@ set_damage(struct capture_reader *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Bytes that could be read, fewer only at the end of the file; or negative errno. */
+/* Number of bytes read, fewer than size only at the end of the file; or negative errno. */
 static ssize_t read_bytes(struct capture_reader *r, void *bytes, size_t size, struct error *err)
 {
 	size_t got;
@@ -113,14 +113,14 @@ static int read_header(struct capture_reader *r, struct error *err)
 	ret = check_header(r, (size_t)got, err);
 	if (ret)
 		return ret;
-	/* What a later minor version added to the header. */
+	/* Skips what a later minor version has added to the header. */
 	got = read_bytes(r, rest, r->header.header_size - sizeof(r->header), err);
 	return got < 0 ? (int)got : 0;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------- */
 
-/* The file ends, at a block's start or within one. */
+/* The file ends, before a block or within one. */
 static void end_of_file(struct capture_reader *r)
 {
 	r->is_finished = true;
@@ -157,7 +157,7 @@ static int read_block_header(struct capture_reader *r, struct capture_block *blo
 	return 1;
 }
 
-/* Inflates `size` bytes into records[]; zlib's verdict, and the bytes that came out. */
+/* Inflates `size` bytes into records[]; returns zlib's result, and sets records_size. */
 static int inflate_records(struct capture_reader *r, size_t size)
 {
 	int ret;
@@ -173,15 +173,15 @@ static int inflate_records(struct capture_reader *r, size_t size)
 	return ret;
 }
 
-/* The file ends within a block: keep what inflates, up to the last whole record. */
+/* The file ends within a block: keeps what inflates, up to the last whole record. */
 static void use_cut_block(struct capture_reader *r, const struct capture_block *block, size_t got)
 {
 	int ret = inflate_records(r, got);
 
 	r->is_cut = true;
 	r->records_size = MIN(r->records_size, block->records_size);
-	/* A stream that is whole although its block is not: the block's header lies about its
-	 * size.  A stream that went bad: whatever came out of it cannot be trusted either. */
+	/* A stream that ends although bytes of the block are missing: the size in the header is
+	 * wrong.  A stream with an error: its output cannot be trusted. */
 	if (ret == Z_STREAM_END || (ret != Z_OK && ret != Z_BUF_ERROR)) {
 		r->records_size = 0;
 		set_damage(r, "damaged block %" PRIu64 " at byte %" PRIu64, r->nr_blocks,
@@ -210,7 +210,7 @@ static void use_block(struct capture_reader *r, const struct capture_block *bloc
 		   r->block_at, why);
 }
 
-/* 1: records[] has been filled (perhaps with nothing); 0: the source has ended. */
+/* 1: records[] was filled (perhaps with nothing); 0: the source has ended. */
 static int next_block(struct capture_reader *r, struct error *err)
 {
 	struct capture_block block;
@@ -257,7 +257,7 @@ static const struct rec_header *next_record(struct capture_reader *r)
 			r->saw_end = h->type == REC_END;
 			return h;
 		}
-		if (r->is_cut) /* the record that the cut went through */
+		if (r->is_cut) /* the record that is not whole */
 			return NULL;
 	} else if (r->is_cut && left < sizeof(*h)) {
 		return NULL;
@@ -273,7 +273,7 @@ static int reader_next(struct source *s, const struct rec_header **rec, struct e
 	struct capture_reader *r = CONTAINER_OF(s, struct capture_reader, source);
 	int ret = 1;
 
-	/* Ends: every turn but the last reads another block from the file. */
+	/* Terminates: every iteration but the last reads another block. */
 	while (!r->is_finished && ret > 0) {
 		*rec = next_record(r);
 		if (*rec)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records -> blocks of a capture (abi/capture.h).  Pending records wait in one buffer; a block is
+ * Records -> blocks of a capture (abi/capture.h).  Records are collected in a buffer and a block is
  * compressed in one go, so memory is constant: the buffer, its compressed form, zlib's state.
  * After a failed write the file may end within a block, which readers survive; nothing more is
  * written then, and every later call fails with the first error.
@@ -15,7 +15,7 @@
 #include "base/write_error.h"
 #include "base/xalloc.h"
 
-/* A block is due at BLOCK_FULL; twice that leaves room for any record. */
+/* A block is written at BLOCK_FULL; the buffer has room for one more record of any size. */
 #define BLOCK_FULL   (64u << 10)
 #define BLOCK_BUFFER (2 * BLOCK_FULL)
 _Static_assert(BLOCK_FULL >= EBEAM_MAX_RECORD_SIZE && BLOCK_BUFFER <= CAPTURE_MAX_BLOCK,
@@ -111,7 +111,7 @@ static int write_block(struct capture_writer *w, struct error *err)
 	w->deflate.avail_in = w->pending;
 	w->deflate.next_out = w->out;
 	w->deflate.avail_out = w->out_size;
-	/* Cannot fail otherwise: out holds deflateBound() bytes. */
+	/* Ends in one call, as out has deflateBound() bytes. */
 	if (deflate(&w->deflate, Z_FINISH) != Z_STREAM_END)
 		return error_set(err, ERROR_KIND_FAILED, -EIO, "cannot compress a block");
 	block.compressed_size = w->out_size - w->deflate.avail_out;
