@@ -136,7 +136,7 @@ struct rec_raw_sample {
 	uint64_t addrs[];
 };
 
-/* A new Erlang process, or a change of its name or label. */
+/* An Erlang process that is seen first, or a change of its name or label. */
 #define RAW_LABEL_WORDS 8
 struct rec_raw_process {
 	struct rec_header h;
@@ -216,8 +216,7 @@ enum event_kind {
  * record's time returns to it may have been missed, by the thread os_tid (0 = by any). */
 #define EVENT_CALL_GAPS_NAME "call_gaps"
 
-/* Type of a value: in a raw record
- *  in REC_EVENT. */
+/* Type of a value: in a raw record | in REC_EVENT. */
 enum event_field_type {
 	FIELD_PID,  /* term | process id; 0 unless it is a local pid */
 	FIELD_PORT, /* term | string id: "#Port<0.5>" */
@@ -227,8 +226,7 @@ enum event_field_type {
 	FIELD_CODE, /* address in code | function id */
 	FIELD_TEXT, /* EVENT_TEXT_WORDS words of characters | string id */
 	FIELD_WORD, /* enum event_word | string id */
-	/* address of an allocator's name without suffix, "eheap_"
-	 *  string id: "eheap_alloc" */
+	/* address of an allocator's name without suffix, "eheap_" | string id: "eheap_alloc" */
 	FIELD_ALLOCATOR,
 	FIELD_STRING, /* string id of a text that user space has read | the same */
 	FIELD_WORDS,  /* words of memory; this and all below are numbers */

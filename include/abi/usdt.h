@@ -47,8 +47,7 @@ struct usdt_arg {
 	uint8_t pad[3];
 };
 
-/* How the value of a field is derived from an argument: argument
- *  value. */
+/* How the value of a field is derived from an argument: argument | value. */
 enum usdt_value_type {
 	USDT_VALUE_NONE = 0,
 	USDT_VALUE_PID,	   /* text of a pid | its term; none unless it is local */

@@ -158,7 +158,7 @@ int call_parse_membership(struct call_parser *p, bool negation, struct pattern_n
 bool call_is_kernel(const char *name);
 /* Is it unknown to module erlang, or are its arguments different there? */
 bool call_kernel_differs(const char *name);
-const char *call_kernel_name(size_t i); /* those that differ; NULL past the last */
+const char *call_kernel_name(size_t i); /* i-th name that differs; NULL past the last */
 /* Rewrites the parsed call of a Kernel function to Erlang's: *call is replaced. */
 int call_kernel(struct call_parser *p, size_t at, const char *name, struct pattern_node **call);
 

@@ -115,7 +115,7 @@ raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor);
 /* The latest correction of the node's clock: node.h, struct beam_anchors. */
 raddr shape_find_clock(const struct anchor_space *s);
 
-/* ---- helpers of the searches  */
+/* ---- helpers of the searches ----------------------------------------------------------------- */
 /* Address of the only place in the data whose `size` bytes `is` accepts (by their offset); 0 = none
  * or several.  With a name, only places that begin with a Hash of that name are tried. */
 raddr space_find_only(const struct anchor_space *s, const char *name, size_t size,

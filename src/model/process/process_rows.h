@@ -113,8 +113,7 @@ void process_strings_keep(struct process_strings *s, struct process_row *rows, s
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* A pid: serial << 32
- *  number; with PROCESS_PID_TEXT, of another node: string id of its text. */
+/* A pid: serial << 32 | number; with PROCESS_PID_TEXT, of another node: string id of its text. */
 #define PROCESS_PID_NONE UINT64_MAX
 #define PROCESS_PID_TEXT (1ull << 63)
 

@@ -89,7 +89,7 @@ struct mailbox {
 	uint32_t process; /* newest id in the dictionary */
 	bool gone;	  /* has exited (set by mailbox_set()) */
 	bool touched;	  /* had messages in this interval */
-	bool asked;	  /* the caller has called mailbox_set() for it */
+	bool asked;	  /* its length was read from the node, for this answer */
 	/* Known lengths: before the first message of the interval that was seen, the latest, and
 	 * the largest. */
 	uint64_t first_len, len, max_len;

@@ -29,7 +29,7 @@ struct coverage {
 		bool known;	      /* there was a record */
 		uint32_t share_ppm;   /* of the last one */
 		uint64_t last_off_ns; /* 0 = never */
-		uint64_t watched_ns;  /* up to since_ns; from the begin on, without record */
+		uint64_t watched_ns;  /* reading of coverage_clock() at since_ns */
 		uint64_t since_ns;
 		/* The node's steps that were not watched: up to work_then. */
 		uint64_t missed, work_then;
@@ -62,8 +62,8 @@ double coverage_share_of(const struct coverage *c, uint64_t kinds);
 void coverage_seen(struct coverage *c, enum event_kind kind);
 /*
  * The 95 % confidence interval of a count that was scaled by coverage_share() is count / factor to
- * count * factor.  Derived from how much the sampling windows differ, in events for their steps,
- * and from the gaps between them.  1 = exact; 0 = not known, as there was one window only, or no
+ * count * factor.  Derived from how much sampling windows differ, in events for their steps,
+ * and from the gaps between them.  1 = exact; 0 = not known, as there was one slice only, or no
  * event.
  */
 double coverage_error(const struct coverage *c, enum event_kind kind);
