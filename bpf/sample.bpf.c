@@ -202,7 +202,9 @@ INLINE uint64_t cstack_size(const struct walk *w, const struct user_regs *r, uin
 #define CSTACK_LEAF_SIZE (RAW_CSTACK_LEAF * 8u)
 #define CSTACK_ROOT_SIZE (RAW_CSTACK_WORDS * 8u - CSTACK_LEAF_SIZE)
 
-/* Copies both ends of a C stack.  Pages that were never written cannot be read. */
+/* Copies the leaf end and the root end of the C stack [sp, end).  A page that was never written
+ * cannot be read: then an end is copied only up to its page boundary.  Returns the bytes of
+ * c->stack that are in use; 0 = the leaf cannot be read. */
 INLINE uint64_t copy_ends(struct rec_raw_cstack *c, uint64_t sp, uint64_t end)
 {
 	uint64_t leaf = EBEAM_PAGE_SIZE - sp % EBEAM_PAGE_SIZE, root = end % EBEAM_PAGE_SIZE;

@@ -40,9 +40,10 @@ struct process_view {
 	uint32_t process_state, flags;
 };
 
-/* Address of the return address of a call from JIT code; 0 = not known.  Without native stack
- * *pushed is rsp before the call, which emit_enter_runtime() has aligned. */
-#define CALL_PUSHED_MAX 128
+#define CALL_PUSHED_MAX 128 /* most bytes that shared fragments push below `registers` */
+/* Address, on the C stack, of the return address of a call from JIT code; 0 = not known.  Without
+ * native stack *pushed is set to rsp as emit_enter_runtime() stored it, before it aligned rsp for
+ * the call; with native stack it is not set. */
 INLINE uint64_t call_return_at(uint64_t registers, uint64_t *pushed)
 {
 	if (!config.c_stack)

@@ -20,7 +20,8 @@ static int64_t word_at(const struct anchor_space *s, size_t offset)
 	return (int64_t)space_u64(s, offset);
 }
 
-/* The node's clock may run up to 1 % faster or slower than the kernel's. */
+/* Can the words at `at` be a correction {erl_mtime, os_mtime, ..}?  Since minit the two clocks may
+ * differ by 1 %; twice that and one second are accepted. */
 static bool is_instance(const struct anchor_space *s, size_t at, int64_t minit)
 {
 	int64_t erl = word_at(s, at), os = word_at(s, at + 8), slack;

@@ -335,7 +335,8 @@ static void run_batch(struct walk *w, const struct step *steps, size_t nr)
 {
 	struct process_reader *r = w->r;
 	size_t befores[PROCESS_BATCH];
-	/* Steps of a batch have one size; larger ones (STEP_STILL) have batches of their own. */
+	/* Each step of a batch has the same room in bytes[]; STEP_STILL needs more, that of a
+	 * process, and has batches of its own. */
 	size_t stride = steps[0].kind == STEP_STILL ? (size_t)r->l->process_size : WALK_STEP_MAX;
 
 	for (size_t i = 0; i < nr; i++) {

@@ -189,7 +189,10 @@ static void say_totals(const struct ets_list *l)
 	if (l->vanished)
 		log_warn("%" PRIu64 " were deleted while ebeam looked", l->vanished);
 	if (l->torn)
-		log_warn("%" PRIu64 " with numbers that kept changing (~)", l->torn);
+		log_warn("%" PRIu64
+			 " changed each time they were read: their size and memory may be wrong "
+			 "(~)",
+			 l->torn);
 	add_warning(&warning, l);
 	if (warning.len)
 		log_warn("ebeam: %s", warning.buf);

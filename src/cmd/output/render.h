@@ -79,7 +79,8 @@ int render_write(const struct render *r, const struct options *opt, const struct
 bool render_color(const struct options *opt, FILE *f);
 /* Columns of the terminal that it is; 0: it is none, so that nothing needs to be cut. */
 unsigned int render_width(FILE *f);
-/* What OPTIONS_TABLE say of a table on ctx->out; without -s it is sorted by `sort`, NULL = not. */
+/* Options of a table, as the user gave them (-c, -s, -n), and whether ctx->out gets colour.
+ * Without -s the table is sorted by `sort`; if that is NULL, too, it is not sorted. */
 struct table_options render_table_options(const struct command_context *ctx, const char *sort);
 
 #endif

@@ -195,7 +195,9 @@ static int watch_code(struct live *l, struct error *err)
 		return beam_resolver_sync(l->resolver, err);
 	}
 	log_warn("ebeam: code that is loaded while recording will have no names: %s",
-		 offset == UINT64_MAX ? "the place to watch is in no segment" : why.msg);
+		 offset == UINT64_MAX
+			 ? "__jit_debug_register_code is in no segment of the executable"
+			 : why.msg);
 	return 0;
 }
 

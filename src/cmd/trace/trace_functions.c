@@ -29,8 +29,9 @@ int trace_functions_parse(struct trace_functions *f, struct command_context *ctx
 
 		if (ctx->opt.input && p->has_args)
 			return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-					 "'%s': a capture holds arguments as texts: of its calls "
-					 "choose by module:function/arity",
+					 "'%s' has conditions on arguments, which cannot be tested "
+					 "in a capture (it holds them as text): give "
+					 "module:function/arity",
 					 p->text);
 		f->returns |= p->is_return;
 		f->stacks |= p->is_stack;

@@ -44,9 +44,10 @@ static int too_many(struct trace *t, unsigned int nr, struct error *err)
 	if (nr > NAMED_MAX)
 		strbuf_addf(&names, " and %u more", nr - NAMED_MAX);
 	rc = error_set(err, ERROR_KIND_USAGE, -E2BIG,
-		       "%u Erlang functions, and x86 has %d debug registers: %s. Trace at most %d "
-		       "at a time; where time goes in all of them 'ebeam record' shows",
-		       nr, EBEAM_BREAKPOINTS, names.buf, EBEAM_BREAKPOINTS);
+		       "%u Erlang functions are chosen (%s), and x86 has %d debug registers, one "
+		       "for each. Trace at most %d at a time, or use 'ebeam record', which shows "
+		       "where time goes in all of them",
+		       nr, names.buf, EBEAM_BREAKPOINTS, EBEAM_BREAKPOINTS);
 	strbuf_free(&names);
 	return rc;
 }

@@ -32,7 +32,8 @@ struct stack_groups { /* all zero before use */
 /* Adds one stack of `member`; returns the index of its group. */
 uint32_t stack_groups_add(struct stack_groups *g, uint32_t what, const uint64_t *items, uint32_t nr,
 			  uint32_t member);
-/* Adds a group of another set under this stack; returns the index of the group here. */
+/* Adds the count and the members of `from`, a group of another set, to the group that here has the
+ * stack items[0..nr) and the number from->what; returns the index of that group. */
 uint32_t stack_groups_merge(struct stack_groups *g, const struct stack_group *from,
 			    const uint64_t *items, uint32_t nr);
 /* Indices of the groups, most members first, then by first member; malloc'ed. */

@@ -44,7 +44,7 @@ static const struct usdt_row {
 	const char *program; /* event_usdt: `about` and values[] are all that it needs */
 	unsigned int nr_args; /* the first so many arguments must be readable */
 	int about;	     /* argument with the pid, -1 = none */
-	const char *only;    /* required text of the last of these arguments */
+	const char *only;    /* text of argument nr_args - 1, else the hit is no event; NULL: any */
 	struct { uint8_t type, arg; } values[USDT_POINT_VALUES];
 	bool by_process;     /* no event without pid: then the VM itself did it */
 	const char *differs; /* from what uprobes give; NULL = nothing */
