@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What help says of the commands that watch events; of the others it stands in their rows.
- * Paragraphs as in commands.c.
+ * Long descriptions of commands, for help; the others are in commands.c, where their format is
+ * described.
  */
 #include "cmd/program/command_texts.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Descriptions that are too long to stand in a row of commands[]. */
+/* Descriptions that are too long for commands.c. */
 #ifndef EBEAM_CMD_COMMAND_TEXTS_H
 #define EBEAM_CMD_COMMAND_TEXTS_H
 

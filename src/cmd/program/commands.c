@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of commands, and how a command is found in it.  To add one: a row here, a function
- * in a file of its own, a line in command.h.  Help, completion, the manual page and the list in
- * the README follow from the row.
+ * The table of commands, and the search in it.  To add a command: a row here, a function in a file
+ * of its own, a line in command.h.  Help, completion, the manual page and the list in the README
+ * are made from the row.
  *
  * Descriptions are paragraphs, with an empty line between them; they are wrapped where they are
  * shown.  A paragraph whose lines start with two spaces is shown as it stands.
@@ -23,9 +23,9 @@
 #define OPTIONS_TABLE  OPT(JSON), OPT(COLUMNS), OPT(SORT), OPT(LIMIT)
 
 #define OPTIONS_NODE OPT(PID), OPT(TRY_LAYOUT)
-/* What reads memory only: a live node, a hung one, a core file. */
+/* Of commands that only read memory: of a live node, a hung one, or a core file. */
 #define OPTIONS_TARGET OPTIONS_NODE, OPT(CORE), OPT(EXE)
-/* What adds up events, of a node or a capture. */
+/* Of commands that make statistics of events, of a node or a capture. */
 #define OPTIONS_EVENT_VIEW                                                                         \
 	OPTIONS_TABLE, OPTIONS_NODE, OPT(DURATION), OPT(PROCESS), OPT(INITIAL_CALL), OPT(OUTPUT),  \
 		OPT(INPUT), OPT(WATCH), OPT(MAX_OVERHEAD), OPT(DRY_RUN), OPT(SOURCE),              \

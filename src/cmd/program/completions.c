@@ -11,7 +11,7 @@
 #include "cmd/command/options.h"
 #include "cmd/program/manual.h"
 
-/* What may stand in a place that is not an option's name. */
+/* What a word may be that is not the name of an option. */
 enum word_kind { WORD_NONE, WORD_FREE, WORD_FILE, WORD_COMMAND, WORD_SHELL };
 
 static enum word_kind option_word(const struct option_row *row)
@@ -41,7 +41,7 @@ static void add_command_names(struct strbuf *out)
 		strbuf_addf(out, " %s", c->name);
 }
 
-/* Those that are no commands, too. */
+/* Adds the names of topics that are no commands. */
 static void add_topic_names(struct strbuf *out)
 {
 	for (const struct manual_topic *t = manual_topics; t->name; t++) {
@@ -56,7 +56,7 @@ static void add_topic_names(struct strbuf *out)
 
 static void add_shells(struct strbuf *out);
 
-/* The words that may stand there, a space before each; nothing for files and free text. */
+/* Adds the possible words, a space before each; nothing for files and free text. */
 static void add_words(struct strbuf *out, enum word_kind kind)
 {
 	if (kind == WORD_COMMAND) {
@@ -67,7 +67,7 @@ static void add_words(struct strbuf *out, enum word_kind kind)
 		add_shells(out);
 }
 
-/* Text between single quotes of the shell, without what `also` lists unescaped. */
+/* Writes text for use between single quotes of the shell; escapes the characters of `also`, too. */
 static void write_quoted(FILE *f, const char *text, const char *quote, const char *also)
 {
 	for (; *text; text++) {
@@ -82,7 +82,7 @@ static void write_quoted(FILE *f, const char *text, const char *quote, const cha
 
 /* ---- bash --------------------------------------------------------------------------------- */
 
-/* One arm for each option that takes a value. */
+/* Writes an arm of a case statement for each option that takes a value. */
 static void write_bash_values(FILE *f, const struct command *c)
 {
 	for (int id = 0; id < NR_OPTIONS; id++) {
@@ -229,7 +229,7 @@ static void write_zsh(FILE *f)
 	      f);
 	for (const struct command *c = commands; c->name; c++)
 		write_zsh_command(f, c);
-	/* Found in a directory of $fpath the file is the function's body; sourced it is not. */
+	/* In a directory of $fpath the file is the body of the function; when sourced it is not. */
 	fputs("\t\tesac\n\t\t;;\n\tesac\n}\n"
 	      "if [[ $funcstack[1] == _ebeam ]]; then\n\t_ebeam \"$@\"\n"
 	      "else\n\tcompdef _ebeam ebeam\nfi\n",

@@ -11,7 +11,7 @@
 
 #include "cmd/program/manual.h"
 
-/* Where the text of an option, a command, an exit code starts. */
+/* Columns where the text of an option, a command, an exit code starts. */
 #define OPTION_INDENT  26
 #define COMMAND_INDENT 16
 #define EXIT_INDENT    7
@@ -68,7 +68,7 @@ void help_wrapped(FILE *f, const char *text, size_t len, size_t column, size_t i
 	fputc('\n', f);
 }
 
-/* "  left      text", on the next line if left is too long. */
+/* Writes "  left      text"; the text on the next line if left is too long. */
 static void write_item(FILE *f, const char *left, const char *text, int indent)
 {
 	int used = fprintf(f, "  %s", left);
@@ -180,7 +180,7 @@ void help_overview(FILE *f)
 	}
 }
 
-/* Pages of the manual that say more than the help of a command does. */
+/* Names the pages of the manual that say more about a command than its help. */
 static void write_more(FILE *f, const struct command *command)
 {
 	const char *before = "\nMore: ";
@@ -224,14 +224,14 @@ void help_markdown(FILE *f)
 	fputs("| command | what it does |\n|---|---|\n", f);
 	for (const struct command *c = commands; c->name; c++) {
 		fprintf(f, "| `ebeam %s%s", c->name, *c->args ? " " : "");
-		/* Also in code a bar ends the cell. */
+		/* In Markdown a bar ends a cell, even in code. */
 		for (const char *a = c->args; *a; a++)
 			fprintf(f, *a == '|' ? "\\|" : "%c", *a);
 		fprintf(f, "` | %s |\n", c->summary);
 	}
 }
 
-/* [SECTION] [NAME] */
+/* Finds the page of the arguments [SECTION] [NAME]. */
 static int find_page(const struct command_context *ctx, int *section, struct manual_page *page,
 		     struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What help, the manual page and the README list have in common. */
+/* Shared by help, the manual page and the list in the README. */
 #ifndef EBEAM_CMD_HELP_H
 #define EBEAM_CMD_HELP_H
 
@@ -30,9 +30,9 @@ void help_option_text(struct strbuf *out, const struct option_row *row,
 struct paragraph {
 	const char *text;
 	size_t len;
-	bool literal; /* its lines start with two spaces: show as it stands */
+	bool literal; /* its lines start with two spaces: not to be wrapped */
 };
-/* Takes the next one off *text; false at the end. */
+/* Gets the next paragraph, and moves *text behind it; false at the end. */
 bool help_next_paragraph(const char **text, struct paragraph *out);
 
 /* Writes words from `column` on, wrapped, further lines indented; ends the line. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Entry: finds the command, parses its options, runs it, and turns what it returns into an exit
- * code.  A run whose standard output could not be written whole has failed, whatever else it
- * did; if the reader just went away nothing is said about it.
+ * Entry: finds the command, parses its options, runs it, and makes the exit code of its result.  A
+ * run fails if not all of its standard output could be written; if the reader has closed the pipe,
+ * there is no message.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,8 +37,7 @@ static void fill_standard_descriptors(void)
 	}
 }
 
-/* Of commands without -f: a name that ends in .json asks for JSON, that of a picture for what they
- * do not write. */
+/* For commands without -f: -o FILE.json means JSON; other formats by suffix are refused. */
 static int check_output(struct command_context *ctx, struct error *err)
 {
 	const char *path = ctx->opt.output;
@@ -60,7 +59,7 @@ static int check_output(struct command_context *ctx, struct error *err)
 			 ctx->command->name, e->suffix);
 }
 
-/* For tests: releases whose layouts are not to be known, "27,28". */
+/* For tests: forgets the layouts of releases, "27,28". */
 static void forget_layouts(void)
 {
 	const char *text = getenv("EBEAM_FORGET_LAYOUTS");
@@ -112,7 +111,7 @@ static int dispatch(struct command_context *ctx, int argc, char **argv, struct e
 	return run_command(ctx, argc - 2, argv + 2, err);
 }
 
-/* Whoever met a limit may not have known what to raise. */
+/* Logs an error, with the limit to raise or the filter to change if the code is of one. */
 static void report(const char *text, int code)
 {
 	const char *fix = error_limit_fix(code);
@@ -141,7 +140,7 @@ int main(int argc, char **argv)
 	code = rc;
 	if (rc < 0) {
 		code = err.code ? (int)err.kind : ERROR_KIND_FAILED;
-		/* Of standard output only: of another pipe nobody would know. */
+		/* Nothing is logged if standard output was closed; EPIPE of another file is. */
 		if (rc != -EPIPE || !write_error_reader_is_gone(STDOUT_FILENO))
 			report(err.code ? err.msg : error_text(rc), err.code ? err.code : rc);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * `ebeam help --man`: a page of the manual as troff source with the man macros, from the same
- * tables as the help, and from doc/ (markdown.h).  No date stands in it, so that the same source
- * always gives the same bytes.
+ * tables as the help, and from doc/ (markdown.h).  It has no date, so that the same source always
+ * gives the same bytes.
  */
 #include <string.h>
 
@@ -12,10 +12,10 @@
 #include "cmd/program/manual.h"
 #include "cmd/program/markdown.h"
 
-/* What a line of 78 columns has left of them: tables are laid out for that. */
+/* Width for tables: what indentation leaves of a line of 78 columns. */
 #define TABLE_WIDTH 71
 
-/* Text with what troff would take for its own made literal.  Newlines stay. */
+/* Writes text with the characters escaped that are special to troff.  Newlines are kept. */
 static void write_troff(FILE *f, const char *text, size_t len, bool line_start)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -57,7 +57,7 @@ static void write_upper(FILE *f, const char *text, size_t len)
 
 /* ---- what comes from doc/ ---------------------------------------------------------------- */
 
-/* Further lines of an item are indented, which troff would keep. */
+/* Writes text without the indentation of the further lines of an item, which troff would keep. */
 static void write_words(FILE *f, const char *text, size_t len, bool line_start)
 {
 	for (const char *end = text + len; text < end;) {
@@ -76,7 +76,7 @@ static void write_words(FILE *f, const char *text, size_t len, bool line_start)
 	}
 }
 
-/* `word` and **word** are bold; what is strong may hold a word of code, which is no bolder. */
+/* Writes text with `word` and **word** in bold; code within strong text changes nothing. */
 static void write_inline(FILE *f, const char *text, size_t len)
 {
 	const char *end = text + len;
@@ -151,7 +151,7 @@ static void write_table(FILE *f, const struct markdown_block *b)
 	strbuf_free(&lines);
 }
 
-/* Two of the four blanks before each line are enough below an indentation. */
+/* Writes a literal block; two of the four spaces before each line are kept. */
 static void write_literal(FILE *f, const struct markdown_block *b)
 {
 	fputs(".PP\n.EX\n", f);
@@ -185,7 +185,7 @@ static void write_block(FILE *f, const struct markdown_block *b)
 {
 	switch (b->kind) {
 	case MARKDOWN_TITLE:
-		break; /* stands below NAME */
+		break; /* the title is written in the section NAME */
 	case MARKDOWN_SECTION:
 		fputs(".SH ", f);
 		write_upper(f, b->text, b->len);
@@ -260,7 +260,7 @@ static void write_option(FILE *f, const struct option_row *row, const struct com
 	strbuf_free(&text);
 }
 
-/* The common options stand once, in ebeam(1). */
+/* Writes the options of a command, or (`common`) those of all commands, which only ebeam(1) has. */
 static void write_options(FILE *f, const struct command *command, bool common)
 {
 	for (int id = 0; id < NR_OPTIONS; id++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See manual.h.  To add a page that no table makes: a file in doc/, and a row here. */
+/* See manual.h.  To add a topic: a file in doc/, and a row here. */
 #include "cmd/program/manual.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static bool begins_a_command(const char *name)
 	return false;
 }
 
-/* The topic that a name is nearly. */
+/* The name of the topic that `name` is most likely a misspelling of; NULL = none. */
 static const char *near_topic(const char *name)
 {
 	const char *candidates[16];
@@ -57,7 +57,7 @@ int manual_find(int section, const char *name, struct manual_page *out, struct e
 	*out = (struct manual_page){0};
 	if (!name)
 		return 0;
-	/* As the pages are called, too. */
+	/* The names of the pages ("ebeam-record") are accepted, too. */
 	if (strncmp(name, "ebeam-", strlen("ebeam-")) == 0)
 		name += strlen("ebeam-");
 	else if (section <= 1 && strcmp(name, "ebeam") == 0)
@@ -103,7 +103,7 @@ void manual_topic_summary(const struct manual_topic *topic, struct strbuf *out)
 
 void manual_topic_word(const struct manual_topic *topic, struct strbuf *out)
 {
-	/* A command of that name goes before it. */
+	/* Without the section a command of that name would be shown. */
 	for (const struct command *c = commands; c->name; c++)
 		if (strcmp(c->name, topic->name) == 0)
 			strbuf_addf(out, "%d ", topic->section);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The pages of the manual: ebeam(1), one for each command, and what is written in doc/ (built in).
- * man.c makes troff of them, topic_text.c text.
+ * The pages of the manual: ebeam(1), one for each command, and those of doc/, which are built in.
+ * man.c writes them as troff, topic_text.c as text.
  */
 #ifndef EBEAM_CMD_MANUAL_H
 #define EBEAM_CMD_MANUAL_H
@@ -14,24 +14,24 @@
 
 struct manual_topic {
 	const char *name;	   /* without "ebeam-" */
-	int section;		   /* 5, 7; 1: more of the page of the command of that name */
+	int section;		   /* 5, 7; 1: a part of the page of the command of that name */
 	const unsigned char *text; /* Markdown (markdown.h), ends with NUL */
 };
 extern const struct manual_topic manual_topics[]; /* ends with name == NULL */
 
-/* A page: neither = ebeam(1), else one of them or both. */
+/* A page: of a command, of a topic, or of both; ebeam(1) if both are NULL. */
 struct manual_page {
 	const struct command *command;
 	const struct manual_topic *topic;
 };
 
-/* By section (0 = the command of that name, else the topic) and name (NULL = ebeam(1)). */
+/* Finds a page by section (0 = a command, else a topic) and name (NULL = ebeam(1)). */
 int manual_find(int section, const char *name, struct manual_page *out, struct error *err);
 
-/* What a topic is about, from its title. */
+/* Adds what a topic is about, from its title. */
 void manual_topic_summary(const struct manual_topic *topic, struct strbuf *out);
 
-/* What follows 'ebeam help' to read it. */
+/* Adds the arguments of 'ebeam help' that show the topic. */
 void manual_topic_word(const struct manual_topic *topic, struct strbuf *out);
 
 void manual_list(FILE *f); /* a line for each page: section, name, summary */

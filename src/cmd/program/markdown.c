@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See markdown.h.  What is read here is our own, built in: it is as that header says. */
+/* See markdown.h.  The text is built in, so its syntax is not checked. */
 #include "cmd/program/markdown.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/xalloc.h"
 
-/* Columns that are wrapped are at least as wide as that, and no more than so many can be. */
+/* Least width of a wrapped column, and how many columns may be wrapped. */
 #define COLUMN_MIN  16
 #define WRAPPED_MAX 4
 #define COLUMN_GAP  2
@@ -49,7 +49,7 @@ static enum markdown_kind kind_of(const char *line, size_t *mark)
 	return *line == '|' ? MARKDOWN_TABLE : MARKDOWN_PARAGRAPH;
 }
 
-/* Whether the line goes on with a block of that kind. */
+/* Does the line continue a block of that kind? */
 static bool goes_on(enum markdown_kind kind, const char *line)
 {
 	size_t mark;
@@ -127,7 +127,7 @@ void markdown_plain(struct strbuf *out, const char *text, size_t len)
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
-/* The cell that begins at *p, behind its bar; *p is then at the next bar, or at `end`. */
+/* Reads the cell that begins at *p, behind its bar; moves *p to the next bar, or to `end`. */
 static char *take_cell(const char **p, const char *end)
 {
 	struct strbuf cell = STRBUF_INIT;
@@ -185,7 +185,7 @@ static char *plain_cell(const struct markdown_table *t, size_t row, size_t colum
 	return strbuf_detach(&plain, NULL);
 }
 
-/* How much of `text` stands in a line of `width`: up to a blank if there is one. */
+/* How many bytes of `text` fit a line of `width`; up to a space, if there is one. */
 static size_t wrapped_len(const char *text, size_t width)
 {
 	size_t len = strlen(text);
@@ -197,7 +197,7 @@ static size_t wrapped_len(const char *text, size_t width)
 	return len ? len : width;
 }
 
-/* Natural widths, and then the widest ones less until all of them fit. */
+/* Finds the widths of columns: the natural ones; the widest are then reduced until all fit. */
 static bool find_widths(const struct markdown_table *t, size_t width, size_t *widths)
 {
 	size_t sum = (t->nr_columns - 1) * COLUMN_GAP;
@@ -274,7 +274,7 @@ bool markdown_table_layout(const struct markdown_table *t, size_t width, struct 
 
 		add_row(t, row, widths, &lines);
 		several = strchr(lines.buf, '\n') != lines.buf + lines.len - 1;
-		/* Rows of several lines stand apart; a heading without words is left out. */
+		/* Empty lines around rows of several lines; no empty heading. */
 		if (row && (several || apart) && out->len)
 			strbuf_addch(out, '\n');
 		if (lines.len > 1)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The little of Markdown in which doc/ is written, so that a page can be read as it stands and be
- * turned into a manual page (man.c) and into text (topic_text.c).  A page is read block by block:
+ * The subset of Markdown that doc/ is written in, so that its pages are readable as they are, and
+ * can become manual pages (man.c) and text (topic_text.c).  A page is read block by block:
  *
  *   # ebeam-json: what -j writes    the title, once
  *   ## Heading, ### Heading         a section, a part of it
  *   - item                          further lines of it start with two spaces
- *       as it stands                lines that start with four spaces
+ *       literal                     lines that start with four spaces
  *   | a | b |                       a table; its second line is |---|---|
- *   <!-- name -->                   a place, or nothing
+ *   <!-- name -->                   a comment, or where a table of the program is inserted
  *
- * and everything else is a paragraph.  In the text `word` is something to type, **word** is strong.
+ * and everything else is a paragraph.  In the text `word` is code, **word** is strong.
  */
 #ifndef EBEAM_CMD_MARKDOWN_H
 #define EBEAM_CMD_MARKDOWN_H
@@ -33,14 +33,14 @@ enum markdown_kind {
 
 struct markdown_block {
 	enum markdown_kind kind;
-	const char *text; /* without what marks its kind, and without the last newline */
+	const char *text; /* without the mark of its kind, and without the last newline */
 	size_t len;
 };
 
-/* Takes the next one off *text; false at the end. */
+/* Gets the next block, and moves *text behind it; false at the end. */
 bool markdown_next(const char **text, struct markdown_block *out);
 
-/* Whether it is the place of the known faults of kernels, which come from a table. */
+/* Is the comment the one where the table of kernel_faults.h is inserted? */
 bool markdown_is_faults(const struct markdown_block *comment);
 
 /* Adds text without marks: `word` and **word** as word, and `two words` as 'two words'. */
@@ -55,10 +55,10 @@ struct markdown_table {
 };
 void markdown_table_read(struct markdown_table *t, const struct markdown_block *block);
 void markdown_table_free(struct markdown_table *t);
-/* Adds it in columns, wrapped in their cells, at most `width` wide.  False, and nothing is added,
- * if it is too wide for that: then each row is shown by itself, with markdown_table_details(). */
+/* Adds a table in columns, with wrapped cells, at most `width` wide.  False, and nothing is added,
+ * if it is too wide for that: then rows are to be shown with markdown_table_details(). */
 bool markdown_table_layout(const struct markdown_table *t, size_t width, struct strbuf *out);
-/* Cells of a row but the first, a line for each, "heading: cell"; equal neighbours share one. */
+/* Adds lines "heading: cell" of a row, but of its first cell; equal neighbours share a line. */
 void markdown_table_details(const struct markdown_table *t, size_t row, struct strbuf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of options, with the words that some take: see options.h. */
+/* The table of options, with the choices of some: see options.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static const char *word_group_by(unsigned int i)
 	return i < NR_PROCESS_GROUP_BY ? process_group_by_name((enum process_group_by)i) : NULL;
 }
 
-/* Of a message no function is known. */
+/* Words of --by of `msg`: as word_group_by(), but without functions, which messages do not have. */
 static const char *word_message_by(unsigned int i)
 {
 	return i < PROCESS_GROUP_FUNCTION ? word_group_by(i) : NULL;
@@ -48,7 +48,7 @@ static const char *word_rows(unsigned int i)
 	return i < NR_MESSAGE_ROWS ? message_rows_name((enum message_rows)i) : NULL;
 }
 
-/* A mode has a row for each of its weights, one behind the other. */
+/* Words of --mode.  weight_modes[] has a row for each weight of a mode; these follow each other. */
 static const char *word_mode(unsigned int i)
 {
 	const struct weight_mode *m = weight_modes;
@@ -147,7 +147,7 @@ int options_mode(const struct options *opt, const struct weight_mode **mode, str
 static int set_limit(struct options *opt, const char *value, struct error *err)
 {
 	if (strlen(value) > 9 && strspn(value, "0123456789") == strlen(value))
-		value = "999999999"; /* all that can be */
+		value = "999999999"; /* larger numbers mean no limit, too */
 	if (!option_parse_number(value, 1, 999999999, &opt->limit))
 		return option_bad_value(&option_rows[OPTION_LIMIT], value, err);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ebeam help TOPIC`: a page of doc/ as text, 79 columns wide as all help is. */
+/* `ebeam help TOPIC`: writes a page of doc/ as text, 79 columns wide like all help. */
 #include <string.h>
 
 #include "cmd/program/help.h"
