@@ -9,7 +9,7 @@
 #include "cmd/run/capture_input.h"
 #include "event/event.h"
 
-/* A record into the profile; what does not decode is counted. */
+/* Adds a record to the profile; counts records that do not decode. */
 static int take(void *arg, const struct rec_header *rec, struct error *err)
 {
 	struct capture_profile *l = arg;
@@ -29,7 +29,8 @@ static int take(void *arg, const struct rec_header *rec, struct error *err)
 	return 0;
 }
 
-/* Samples have their weights already; what is no sample has no time that was read. */
+/* Can a capture of the mode `recorded` be shown with another mode?  Samples have their weights
+ * already, and events cannot become a wall-clock profile. */
 static bool can_weigh(const char *recorded, const struct weight_mode *mode)
 {
 	bool samples = strcmp(recorded, "cpu") == 0 || strcmp(recorded, "wall") == 0;

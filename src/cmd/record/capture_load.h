@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A capture read into a profile: of `report` and `diff`. */
+/* Reads a capture into a profile, for `report` and `diff`. */
 #ifndef EBEAM_CMD_CAPTURE_LOAD_H
 #define EBEAM_CMD_CAPTURE_LOAD_H
 
@@ -11,7 +11,7 @@
 struct capture_profile {
 	struct event_stream stream;
 	struct event_profile *events;
-	struct profile *profile;	/* of `events` */
+	struct profile *profile;	/* the profile of `events` */
 	const struct weight_mode *mode; /* NULL: samples of the CPU */
 	uint64_t start_epoch_ns;
 	uint64_t nr_bad; /* records that do not decode */
@@ -19,8 +19,8 @@ struct capture_profile {
 		[512]; /* "" = the file is whole, else what is wrong with it, as a sentence part */
 };
 
-/* "-" = standard input.  mode: how to weigh events; NULL: as they were recorded.  A damaged file is
- * loaded as far as it goes.  ERROR_KIND_FAILED: it cannot be opened, or is no capture. */
+/* path "-" = standard input.  mode: the weight of events; NULL: as recorded.  A damaged file is
+ * loaded up to the damage.  ERROR_KIND_FAILED: it cannot be opened, or is no capture. */
 int capture_load(struct capture_profile *out, const char *path, const struct weight_mode *mode,
 		 struct error *err);
 void capture_unload(struct capture_profile *l);

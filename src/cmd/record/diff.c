@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ebeam diff A B`: two captures as snapshots, their difference, an exporter. */
+/* `ebeam diff A B`: makes snapshots of two captures, and exports their difference. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static const char *what_of(const struct side *side)
 	return side->loaded.mode ? side->loaded.mode->title : "samples of the CPU";
 }
 
-/* Numbers of two units have no difference. */
+/* Captures of different modes cannot be compared, as their units differ. */
 static int check_modes(const struct side *a, const struct side *b, char **paths, struct error *err)
 {
 	if (a->loaded.mode == b->loaded.mode)
@@ -63,7 +63,7 @@ static void side_close(struct side *side)
 	capture_unload(&side->loaded);
 }
 
-/* Beside B: "dir/A-to-B". */
+/* The start of the output's name, in the directory of B: "dir/A-to-B". */
 static char *stem_of(const char *a, const char *b)
 {
 	const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam record`: find the node, record it until a deadline, a signal or its end, write the result.
+ * `ebeam record`: records a node until a deadline, a signal or its exit, and writes the result.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,9 +25,9 @@
 #include "cmd/run/target.h"
 
 /*
- * How often the rings are emptied: after some 50 samples of a CPU, or half a second.  Each time
- * ebeam wakes it takes the CPU from a scheduler of a busy node, and the kernel may then put two
- * schedulers on one CPU for a while: at 99 Hz, ten times a second cost more than the samples did.
+ * How often the rings are drained: after some 50 samples of a CPU, or half a second.  Whenever
+ * ebeam wakes up, it takes a CPU from a scheduler of a busy node, and the kernel may then put two
+ * schedulers on one CPU for a while: at 99 Hz, draining ten times a second cost more than sampling.
  */
 #define DRAIN_SAMPLES 50u
 #define DRAIN_MIN_NS  100000000u
@@ -38,7 +38,7 @@ struct record_run {
 	struct render render;
 	struct beam_node *node;
 	struct recording *recording;
-	struct outfile *output;	 /* of every other format: opened first, written last */
+	struct outfile *output;	 /* of any other format: opened first, written last */
 	struct outfile *capture; /* -f capture, or --capture: streamed while recording */
 	struct capture_writer *writer;
 	struct timeline_output timeline;
@@ -63,7 +63,7 @@ static int check_options(const struct command_context *ctx, struct error *err)
 
 #define MEMORY_FREQ	20u
 #define MEMORY_MAX_FREQ 100u
-/* After a sample that took so long, ebeam rests for so many times as long. */
+/* After a sample of processes ebeam rests for that many times as long as the sample took. */
 #define SAMPLE_REST 2u
 
 static int check_memory_mode(struct record_run *run, struct error *err)
@@ -86,8 +86,8 @@ static int check_memory_mode(struct record_run *run, struct error *err)
 	return 0;
 }
 
-/* Of slices that probes see now and then those that last long are too few to add up: their time is
- * read from memory, unless all of them are seen, each is wanted, or their source is chosen. */
+/* Is the time of the mode read from memory?  Sampled probes see too few long slices for a sum: so
+ * it is, unless all slices are probed, each is wanted (a time line), or --source is given. */
 static bool reads_memory(const struct record_run *run)
 {
 	const struct options *o = &run->ctx->opt;
@@ -143,8 +143,8 @@ static void report_progress(struct record_run *run)
 			     (unsigned long)recording_samples(run->recording));
 }
 
-/* Whoever names a frequency and no budget wants that frequency; the closing line says what it
- * cost. */
+/* Is --max-overhead kept by taking fewer samples?  Not with -F alone: then the frequency is kept,
+ * and the closing line shows the cost. */
 static bool keeps_limit(const struct record_run *run)
 {
 	const struct option_set *given = &run->ctx->opt.given;
@@ -169,8 +169,8 @@ static int on_drain(void *arg, struct error *err)
 	return rc;
 }
 
-/* Once in each period, at a random time in it, or in a later one if samples take long: what
- * processes do at an interval of their own would else be seen too often, or never. */
+/* The next sample is at a random time in the next period, or in a later one if samples take long:
+ * so processes with a period of their own are not seen too often, or never. */
 static void set_next_sample(struct record_run *run, uint64_t began_ns)
 {
 	uint64_t period = 1000000000u / run->ctx->opt.freq, now = clock_monotonic_ns();
@@ -201,7 +201,7 @@ static uint64_t drain_interval_ns(unsigned int freq)
 	return MAX(MIN(interval, (uint64_t)DRAIN_MAX_NS), (uint64_t)DRAIN_MIN_NS);
 }
 
-/* Until something ends it; positive = how (enum loop_end). */
+/* Records until something ends the loop; positive = what (enum loop_end). */
 static int run_loop(struct record_run *run, struct error *err)
 {
 	struct loop *loop = NULL;
@@ -234,7 +234,7 @@ static int finish_capture(struct record_run *run, struct error *err)
 	return rc;
 }
 
-/* The picture, the closing line, the exit code. */
+/* Writes the output and the closing line; returns the exit code. */
 static int show_result(struct record_run *run, struct error *err)
 {
 	struct snapshot_options options =
@@ -310,7 +310,7 @@ static int record(struct record_run *run, struct error *err)
 	return rc ? rc : show_result(run, err);
 }
 
-/* A partial file of its own that holds something: not a pipe, not what a full disk left empty. */
+/* Is there a partial capture worth keeping: a regular file with more than a header? */
 static bool capture_is_worth_it(const struct record_run *run)
 {
 	struct stat st;
@@ -343,7 +343,7 @@ int cmd_record(struct command_context *ctx, struct error *err)
 		recording_describe(run.node, ctx->opt.freq, run.mode, ctx->out);
 	else if (rc == 0)
 		rc = target_failed(run.node, record(&run, err), err);
-	/* A recording that fails half way has been worth its time: the capture stays readable. */
+	/* If recording fails, the capture so far is kept. */
 	if (rc < 0 && capture_is_worth_it(&run)) {
 		log_warn("ebeam: what was recorded so far is in '%s'",
 			 outfile_temporary(run.capture));

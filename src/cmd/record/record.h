@@ -7,7 +7,7 @@
 #include "cmd/output/render.h"
 #include "model/profile/event_weights.h"
 
-/* After render_choose().  0, negative errno, or a positive exit code. */
+/* To be called after render_choose().  0, negative errno, or a positive exit code. */
 int record_events(struct command_context *ctx, struct render *render,
 		  const struct weight_mode *mode, struct error *err);
 

@@ -16,7 +16,7 @@ struct weigh_run {
 	struct timeline_output timeline; /* instead of a profile */
 };
 
-/* Before anything is recorded: the names, and that they can be written. */
+/* Chooses and opens the outputs before anything is recorded, so that errors are found then. */
 static int on_opened(void *arg, const char **capture, struct error *err)
 {
 	struct weigh_run *w = arg;
@@ -78,7 +78,7 @@ static void on_closing(void *arg, struct strbuf *line)
 		strbuf_addf(line, "  -> %s", path);
 }
 
-/* What a time line of a mode shows beside what is weighed. */
+/* Kinds that a time line shows in addition to those of the mode. */
 static uint64_t also_shown(const struct weight_mode *mode)
 {
 	const uint64_t gc = 1ull << EVENT_GC_MINOR_START | 1ull << EVENT_GC_MINOR_END |

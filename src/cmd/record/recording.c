@@ -22,20 +22,20 @@
 
 struct recording {
 	struct live live;
-	const struct weight_mode *mode; /* of a watch of processes; NULL: samples of the CPU */
-	struct process_watch *watch;	/* of that, until it has finished */
-	/* Of each kind, and behind those of all of the mode: processes at the last sample, and the
-	 * variance of the sum of their time, in ns^2. */
+	const struct weight_mode *mode; /* reads memory; NULL: samples of the CPU */
+	struct process_watch *watch;	/* samples processes in memory, for `mode` */
+	/* For each kind of samples, and last for all kinds of the mode: processes in the last
+	 * sample, and the variance of the sum of their time, in ns^2. */
 	struct {
 		uint64_t taken;
 		double variance;
 	} sums[NR_SAMPLE_KINDS + 1];
-	uint64_t taken_ns; /* when that sample was */
+	uint64_t taken_ns; /* time of the last sample of processes */
 	unsigned int freq;
 	struct sample_limit limit;
 	struct profile *profile;
 	struct capture_writer *writer;	  /* borrowed; NULL = none */
-	struct timeline_output *timeline; /* the same */
+	struct timeline_output *timeline; /* likewise */
 	struct event_stream stream;	  /* for the time line */
 	uint64_t first_sample_ns, end_ns;
 	uint64_t refused;	 /* events that the profile did not take */
@@ -46,7 +46,7 @@ static void add_spell(void *arg, const struct rec_sample *sample, uint64_t ns, u
 {
 	struct recording *r = arg;
 
-	/* The first sample of many processes takes its time. */
+	/* The first sample of many processes takes long, and may end before the start time. */
 	if (end_ns > r->live.start_ns && weight_mode_takes(r->mode, (enum sample_kind)sample->kind))
 		enrich_add_sample(r->live.enrich, sample, MIN(ns, end_ns - r->live.start_ns),
 				  end_ns);
@@ -54,8 +54,8 @@ static void add_spell(void *arg, const struct rec_sample *sample, uint64_t ns, u
 
 /*
  * One sample at a random moment of each period is a stratified sample of how many processes are in
- * the states of the mode: the variance of its sum is estimated from the differences between
- * neighbours (collapsed strata).  The same of each state.
+ * the states of the mode: the variance of the sum is estimated from the differences between
+ * neighbours (collapsed strata); and likewise for each state.
  */
 static void add_variance(struct recording *r, uint64_t at_ns)
 {
@@ -92,7 +92,7 @@ static void add_margins(struct recording *r)
 	add_margin(r, "margin_of_error", r->sums[NR_SAMPLE_KINDS].variance);
 	for (int kind = 0; kind < NR_SAMPLE_KINDS; kind++) {
 		if (!r->sums[kind].taken && r->sums[kind].variance <= 0)
-			continue; /* nobody was seen in it */
+			continue; /* no process was seen in that state */
 		strbuf_reset(&key);
 		snapshot_add_margin_key(&key, (enum sample_kind)kind);
 		add_margin(r, key.buf, r->sums[kind].variance);
@@ -234,12 +234,12 @@ int recording_drain(struct recording *r, struct error *err)
 {
 	int rc = r->watch ? sample_processes(r, err) : 0;
 
-	if (rc == -ESRCH) /* the loop sees it end */
+	if (rc == -ESRCH) /* the loop will see that the node has exited */
 		rc = 0;
 	return rc ? rc : drain(r, SOURCE_DRAIN_NS, err);
 }
 
-/* A scheduler that was not sampled was not on a CPU: the rest of its time it slept. */
+/* Adds idle time: only running threads are sampled, so a scheduler without a sample slept. */
 static void add_idle(struct recording *r)
 {
 	uint64_t expected = (uint64_t)((double)(r->end_ns - r->live.start_ns) / 1e9 * r->freq);
@@ -269,7 +269,7 @@ int recording_finish(struct recording *r, struct error *err)
 	if (r->watch) {
 		while (rc == 0 && process_watch_finish(r->watch, r->end_ns))
 			rc = drain(r, SOURCE_DRAIN_ALL, err);
-		process_watch_close(r->watch); /* of a million processes it is large */
+		process_watch_close(r->watch); /* it is large with a million processes */
 		r->watch = NULL;
 		add_margins(r);
 	} else {

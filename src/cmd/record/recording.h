@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A live recording: node -> resolver, probes -> session (or its memory, read again and again),
- * enricher over both, and what comes out of it applied to a profile and written to a capture, if
- * one is asked for.
+ * A live recording: a resolver of the node, a session with probes (or samples of memory), and an
+ * enricher that uses both.  Its records are added to a profile, and written to a capture if one is
+ * asked for.
  */
 #ifndef EBEAM_CMD_RECORDING_H
 #define EBEAM_CMD_RECORDING_H
@@ -20,7 +20,7 @@
 struct recording;
 
 /* Opens everything and starts sampling.  Borrows the node.  mode NULL: samples of the CPU; else
- * what processes do (weight_mode_reads_memory()). */
+ * samples of processes in memory (weight_mode_reads_memory()). */
 int recording_start(struct recording **out, struct beam_node *n, const struct options *opt,
 		    const struct weight_mode *mode, struct error *err);
 void recording_close(struct recording *r); /* detaches; NULL ok */
@@ -28,36 +28,35 @@ void recording_close(struct recording *r); /* detaches; NULL ok */
 /* From now on records also go to this writer (borrowed). Call it before the first drain. */
 void recording_set_writer(struct recording *r, struct capture_writer *w);
 
-/* For a time line of it: the stream that it is about, and then the time line (borrowed), before the
- * first drain.  0 or -ENOMEM. */
+/* For a time line: recording_stream() is the stream to open it with; then set it (borrowed), before
+ * the first drain. */
 struct event_stream *recording_stream(struct recording *r);
 void recording_set_timeline(struct recording *r, struct timeline_output *t);
 
-/* Take in what has been sampled, for a quarter of a second at most.  Call it about ten times a
- * second.  What processes do is read each time. */
+/* Drains the rings, for SOURCE_DRAIN_NS at most; to be called about ten times a second.  In a mode
+ * that reads memory it takes a sample of processes first. */
 int recording_drain(struct recording *r, struct error *err);
 
-/* Stop sampling, take in the rest, add the idle time of schedulers, counters and the end. */
+/* Stops sampling, drains the rest, adds idle time of schedulers, counters and the end record. */
 int recording_finish(struct recording *r, struct error *err);
 
 uint64_t recording_samples(const struct recording *r);
-/* What was recorded, once it has finished.  Gives back what only recording needs, and the profile,
- * which are large where there are very many processes: behind it only recording_own_cpu() can be
- * asked for. */
+/* Makes the snapshot, after recording_finish().  Frees all else, which is large with very many
+ * processes: afterwards only recording_own_cpu() and recording_close() may be called. */
 int recording_snapshot(struct recording *r, const struct snapshot_options *options,
 		       struct snapshot **out, struct error *err);
 uint64_t recording_start_epoch_ns(const struct recording *r);
 uint64_t recording_start_ns(const struct recording *r); /* CLOCK_MONOTONIC */
-/* Time of the first sample, 0 while there is none. */
+/* Time of the first sample; 0 = none yet. */
 uint64_t recording_first_sample_ns(const struct recording *r);
 /* See live_sample_cost(). */
 void recording_node_cost(struct recording *r, struct live_cost *out);
-/* Takes fewer samples once they cost more than is allowed, and says so. */
+/* Takes fewer samples, with a warning, once they cost more than --max-overhead. */
 void recording_keep_limit(struct recording *r);
 /* Percent of one core that this process has used since sampling began. */
 double recording_own_cpu(struct recording *r);
 
-/* What would be attached, for --dry-run, one per line on `out`. */
+/* For --dry-run: writes what would be attached, one line each. */
 void recording_describe(const struct beam_node *n, unsigned int freq,
 			const struct weight_mode *mode, FILE *out);
 

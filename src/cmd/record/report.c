@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * `ebeam report FILE`: capture -> events -> profile -> snapshot -> exporter.  Only the first step
- * differs from `ebeam record`, hence the same bytes.
+ * differs from `ebeam record`, so that the output has the same bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "cmd/run/capture_input.h"
 #include "cmd/run/summary.h"
 
-/* The default output stands beside the capture. */
+/* The start of the output's name, which is in the directory of the capture. */
 static char *stem_of(const char *path, const struct snapshot *s, uint64_t start_epoch_ns)
 {
 	const char *node = snapshot_meta(s, "node");
@@ -65,7 +65,7 @@ static int report_reader(struct render *r, const char *path, struct capture_read
 	return rc ? rc : capture_input_warn(path, capture_reader_damage(reader), "shown");
 }
 
-/* No snapshot: as the records come. */
+/* A time line is written while the capture is read, without a snapshot. */
 static int report_timeline(struct render *r, const char *path, FILE *out, struct error *err)
 {
 	struct capture_input in;
