@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam diagnose`: samples a node for some seconds, by memory and /proc alone, and says what is
- * wrong with it.  See diagnose.h.
+ * `ebeam diagnose`: samples a node for some seconds, from memory and /proc alone, and reports what
+ * is wrong with it.  See diagnose.h.
  */
 #include "cmd/diagnose/diagnose.h"
 
@@ -31,8 +31,8 @@
 #define SAMPLE_NS      500000000ull /* from one sample of everything else to the next */
 #define OWN_SHARE      20u /* samples of schedulers, and of all else, may take 1/20 of the time */
 #define NEWEST_ATOMS   5
-#define TABLES_MAX     2000 /* of more tables only these many are followed */
-#define SAMPLES_WANTED 5u   /* in the time, whatever they cost */
+#define TABLES_MAX     2000 /* ETS tables that are followed, at most */
+#define SAMPLES_WANTED 5u   /* taken in any case, whatever they cost */
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
@@ -40,12 +40,12 @@ struct watched_table {
 	struct ets_table table;
 	struct series objects;
 	uint64_t first_ns;
-	unsigned int sample; /* that saw it last */
+	unsigned int sample; /* number of the last sample that saw it */
 };
 
 /* A connection or port that was busy, or had suspended a process. */
 struct busy_process {
-	uint64_t id; /* name of the node, or id of the port: a term */
+	uint64_t id; /* term: name of the other node, or id of the port */
 	unsigned int samples;
 };
 
@@ -242,7 +242,7 @@ static int sample(struct sampling *s, struct error *err)
 
 /* ---- samples of schedulers ------------------------------------------------------------------- */
 
-/* While the VM blocks all schedulers but one these look like offline ones, for a moment. */
+/* Offline in all samples: during a multi-scheduling block other schedulers look offline, too. */
 static void take_offline(struct sampling *s, const struct vm_queue *q)
 {
 	struct diagnosis *d = &s->g->d;
@@ -255,7 +255,7 @@ static void take_offline(struct sampling *s, const struct vm_queue *q)
 	*offline = q->offline && (*offline || !s->nr_queues);
 }
 
-/* Lengths of the run queues, as of this sample. */
+/* Adds the lengths of the run queues in this sample. */
 static int sample_queues(struct sampling *s, struct error *err)
 {
 	double normal = 0;
@@ -284,7 +284,8 @@ static int sample_queues(struct sampling *s, struct error *err)
 	return 0;
 }
 
-/* The time of the next, if one costs as much as the last did. */
+/* When the next sample is due, `step` after the last began; later if the last took so long that
+ * samples would take more than 1/OWN_SHARE of the time. */
 static uint64_t next_time(uint64_t began, uint64_t step)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -292,7 +293,8 @@ static uint64_t next_time(uint64_t began, uint64_t step)
 	return MAX(began + step, now + (OWN_SHARE - 1) * (now - began));
 }
 
-/* Of a node with a million processes a sample may take a second: what grows is seen in a few. */
+/* The same for samples of everything else; but SAMPLES_WANTED are taken even if each takes a
+ * second, as with a million processes, for growth to be seen. */
 static uint64_t next_sample_time(uint64_t began, uint64_t duration_ns)
 {
 	uint64_t most = duration_ns / SAMPLES_WANTED;
@@ -300,7 +302,7 @@ static uint64_t next_sample_time(uint64_t began, uint64_t duration_ns)
 	return MIN(next_time(began, MIN(SAMPLE_NS, most)), clock_monotonic_ns() + most);
 }
 
-/* False: the user wants no more (the first Ctrl-C). */
+/* False: a signal has come (the first Ctrl-C). */
 static bool sleep_until(uint64_t at_ns, int signals)
 {
 	struct pollfd p = {.fd = signals, .events = POLLIN};
@@ -368,7 +370,7 @@ static void add_limits(struct sampling *s)
 	add_limit(d, "open files", "port", files, files_max);
 }
 
-/* A process that is suspended: by what? */
+/* Sets what has suspended a process. */
 static void mark_suspended(struct diagnose *g, uint64_t epid, const char *what, const char *which)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -415,7 +417,7 @@ static bool is_suspended(const struct port_list *list, const struct port_facts *
 	return false;
 }
 
-/* Those that wait for the port's word that it has sent. */
+/* Adds the processes that wait for the port to confirm that it has sent. */
 static void add_senders(struct diagnose *g, const struct port_list *list,
 			const struct port_facts *p, struct diagnosed_port *port)
 {
@@ -466,7 +468,7 @@ static void add_tables(struct sampling *s)
 		struct diagnosed_table new = {.objects = known->objects};
 		struct strbuf name = STRBUF_INIT;
 
-		/* Only what grew is of interest, and is still there. */
+		/* Only tables that grew and still exist are reported. */
 		if (!series_growth(&new.objects) || known->sample != g->d.samples)
 			continue;
 		new.seconds = (double)(g->last_ns - known->first_ns) / 1e9;
@@ -479,7 +481,7 @@ static void add_tables(struct sampling *s)
 	}
 }
 
-/* The last of the table, as atoms are numbered as they come. */
+/* The last atoms of the atom table, which is in the order of their creation. */
 static void add_newest_atoms(struct diagnose *g)
 {
 	int64_t nr = beam_atoms_count(g->n->atoms);

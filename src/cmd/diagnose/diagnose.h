@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam diagnose`, its parts: diagnose.c samples the node for some seconds, by memory and /proc
- * alone; of schedulers diagnose_schedulers.c, of processes diagnose_processes.c, of supervisors
- * diagnose_restarts.c.  What follows from
- * it: model/diagnosis/diagnosis.h.  diagnose_show.c shows it.  Private.
+ * The parts of `ebeam diagnose`: diagnose.c samples the node for some seconds, from memory and
+ * /proc alone, with diagnose_schedulers.c, diagnose_processes.c and diagnose_restarts.c
+ * (supervisors). model/diagnosis/diagnosis.h makes findings of the samples, diagnose_show.c shows
+ * them.  Private.
  */
 #ifndef EBEAM_CMD_DIAGNOSE_H
 #define EBEAM_CMD_DIAGNOSE_H
@@ -22,48 +22,48 @@
 #include "target/host_cpu.h"
 #include "target/thread_state.h"
 
-/* A scheduler, with what is known of its time slice under way. */
+/* A scheduler and its time slice under way. */
 struct watched_scheduler {
 	const struct sched_one *one;
 	int os_tid;				/* 0 = not known */
 	uint64_t since_ns;			/* same_ns of that slice */
-	struct thread_state begin, before, now; /* when the slice was seen first; samples */
-	bool blocked;				/* a sample saw it blocked by a lock */
+	struct thread_state begin, before, now; /* slice first seen; the last two samples */
+	bool blocked;				/* was blocked by a lock in a sample */
 	struct proc_thread_times first;		/* when sampling began */
 	bool has_first;
-	struct diagnosed_scheduler *out; /* of the diagnosis */
+	struct diagnosed_scheduler *out; /* in `d` */
 };
 
-/* A process in the table, from the first scan that saw it on. */
+/* A process, with numbers of all scans since the first one that saw it. */
 struct watched_process {
 	uint32_t slot;
 	uint64_t epid;
 	uint64_t queue_first, queue_min, queue_max, queue_drop, queue_last;
-	uint32_t queue_ups, steps;	/* steps: from scan to scan */
-	double queue_squares;		/* sum of the squares of what it grew by in each */
+	uint32_t queue_ups, steps;	/* steps: scans after the first one that saw it */
+	double queue_squares;		/* sum of the squares of the growth in each step */
 	uint64_t heap_first, heap_last; /* words */
 	uint64_t reductions_first, reductions_last;
 	raddr addr;
 };
 
-/* A registered name, and who has it. */
+/* A registered name, and its process. */
 struct watched_name {
 	uint64_t name, epid, parent;
-	uint32_t times; /* that another process had it than in the scan before */
+	uint32_t times; /* how often a scan found another process with the name */
 };
 
-/* A process that had new children from scan to scan. */
+/* A process that had new children in some scan. */
 struct watched_parent {
 	uint64_t parent, newest; /* pid terms */
-	uint32_t nr, restarts;	 /* the second: as it notes itself, since it was asked first */
+	uint32_t nr, restarts;	 /* new children; restarts in its state since the first reading */
 	bool asked, supervisor;
-	unsigned int failed; /* times that it could not be read */
-	int64_t last;	     /* the second of its latest restart, and how many it had then */
-	uint32_t last_nr;
-	const char *child; /* the newest, as text */
+	unsigned int failed; /* how often its state could not be read */
+	int64_t last;	     /* second of its latest restart */
+	uint32_t last_nr;    /* restarts in that second */
+	const char *child;   /* the newest child, as text */
 };
 
-/* Processes that were seen running. */
+/* Counts the scheduler samples in which processes were running. */
 struct running_counts {
 	VEC(struct running_count {
 		uint64_t epid;
@@ -83,7 +83,7 @@ struct diagnose {
 	struct diagnosis d;
 	struct arena texts; /* of the diagnosis */
 	uint64_t first_ns, last_ns;
-	struct sched_block block; /* by the flags of processes, as of the last scan */
+	struct sched_block block; /* multi-scheduling block, from flags of processes in a scan */
 	struct host_cpu *host;	  /* since first_ns; NULL = not known */
 
 	/* diagnose_schedulers.c */
@@ -97,7 +97,7 @@ struct diagnose {
 	struct process_source source;
 	struct id_format pids;
 	VEC(struct watched_process) processes, before;
-	size_t at; /* in `before`, as a scan goes on */
+	size_t at; /* index in `before` that the scan has reached */
 	VEC(struct watched_name) names;
 	struct idmap name_index;
 	/* diagnose_restarts.c */
@@ -106,44 +106,46 @@ struct diagnose {
 	unsigned int nr_asked;
 
 	uint64_t collector;		       /* the literal area collector; 0 = not known */
-	unsigned int collector_worked;	       /* scans that saw that it had */
-	uint64_t newest_first, newest_last;    /* data of pids, which are given out in order */
-	uint64_t scanned_first_ns, scanned_ns; /* when the first and the last were known */
+	unsigned int collector_worked;	       /* scans in which it had worked since the last */
+	uint64_t newest_first, newest_last;    /* data of the newest pids, in the order of spawns */
+	uint64_t scanned_first_ns, scanned_ns; /* times of the first and the last scan */
 	VEC(uint64_t) chosen;		       /* pid terms of d.processes */
-	VEC(uint32_t) paths;		       /* of d.circles */
+	VEC(uint32_t) paths;		       /* members of d.circles */
 	VEC(struct port_wait) port_waits;
 };
 
-/* A text that lives as long as the diagnosis; NULL stays NULL. */
+/* Copies a text, owned by g->texts; NULL stays NULL. */
 const char *diagnose_text(struct diagnose *g, const char *text);
 
-/* After diagnose_processes_open(). */
+/* To be called after diagnose_processes_open(). */
 int diagnose_schedulers_open(struct diagnose *g, struct error *err);
 void diagnose_schedulers_close(struct diagnose *g);
 void diagnose_schedulers_sample(struct diagnose *g);
-/* After the last sample. */
+/* To be called after the last sample. */
 void diagnose_schedulers_finish(struct diagnose *g);
 
-/* Those of tables that a command cannot do without are missing: ERROR_KIND_UNSUPPORTED. */
+/* ERROR_KIND_UNSUPPORTED: a table of the VM that is needed was not found. */
 int diagnose_processes_open(struct diagnose *g, struct error *err);
 void diagnose_processes_close(struct diagnose *g);
 int diagnose_processes_scan(struct diagnose *g, struct error *err);
-/* After the last scan: chooses, and asks of those chosen what they do and who waits for whom. */
+/* After the last scan: chooses processes that matter, finds what they do, and who waits for
+ * whom. */
 int diagnose_processes_finish(struct diagnose *g, struct error *err);
-/* Index in d.processes of a pid term, which is chosen if it was not. */
+/* Index in d.processes of a pid term; chooses the process if it was not chosen. */
 uint32_t diagnose_process(struct diagnose *g, uint64_t epid);
-/* "<0.80.0> name", of a pid term. */
+/* "<0.80.0> name", of a pid term; chooses the process. */
 const char *diagnose_process_text(struct diagnose *g, uint64_t epid);
-/* The same of one that is not chosen for that: while scans go on. */
+/* The same without choosing the process, for use while scans go on. */
 const char *diagnose_pid_text(struct diagnose *g, uint64_t epid);
 
-/* A process that the scan before did not see; after each scan; after the last; at the end. */
+/* Takes a process that the last scan did not see. */
 void diagnose_restarts_born(struct diagnose *g, const struct process_facts *p);
+/* To be called after each scan; after the last one. */
 void diagnose_restarts_sample(struct diagnose *g);
 void diagnose_restarts_finish(struct diagnose *g);
 void diagnose_restarts_close(struct diagnose *g);
 
-/* Writes what was found; of the findings it makes commands that can be typed. */
+/* Writes the answer; makes the commands of the findings such that they can be typed. */
 int diagnose_show(const struct command_context *ctx, const struct diagnose *g, struct render *r,
 		  struct findings *findings, struct error *err);
 

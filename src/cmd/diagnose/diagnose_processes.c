@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * diagnose: what becomes of processes from scan to scan, who waits for whom at the end, and what
- * those do that matter.
+ * diagnose: growth of processes from scan to scan; who waits for whom, and what the processes that
+ * matter do, at the end.
  */
 #include "abi/vm.h"
 #include "cmd/diagnose/diagnose.h"
@@ -19,17 +19,17 @@
 #include "cmd/run/target.h"
 #include "model/process/wait_graph.h"
 
-/* How many are chosen of each kind. */
+/* How many processes of each kind are chosen. */
 #define LONGEST_MAILBOXES 5
 #define LARGEST_HEAPS	  3
 #define WAITED_FOR	  5
 #define CIRCLES		  5
 #define MEMBERS_OF_CIRCLE 20
 #define TIMER_RECEIVERS	  5
-/* Fewer messages are none to speak of. */
+/* Shorter mailboxes are not reported. */
 #define MAILBOX_LEAST 1000
 #define HEAP_LEAST    (1u << 17) /* words that a heap has grown */
-/* For as long binaries of processes are searched for. */
+/* How long binaries of processes are searched for, at most. */
 #define BINARIES_NS 500000000u
 
 const char *diagnose_text(struct diagnose *g, const char *text)
@@ -81,7 +81,7 @@ static bool name_equal(const void *ctx, uint32_t id, const void *key)
 	return g->names.data[id].name == *(const uint64_t *)key;
 }
 
-/* Has another process this name than before? */
+/* Counts if a registered name has another process than in the last scan. */
 static void take_name(struct diagnose *g, const struct process_facts *p)
 {
 	struct watched_name new = {p->registered, p->epid, p->parent, 0}, *known;
@@ -195,7 +195,7 @@ static const char *string_of(struct diagnose *g, uint32_t id)
 	return id ? diagnose_text(g, process_strings_get(&g->source.strings, id)->text) : NULL;
 }
 
-/* Of one that was there from the first scan on, or came later. */
+/* Growth of a mailbox since the first scan that saw its process. */
 static struct growth queue_growth(const struct diagnose *g, const struct watched_process *p)
 {
 	double seconds = (double)(g->scanned_ns - g->scanned_first_ns) / 1e9;
@@ -293,7 +293,7 @@ static bool is_chosen(const struct diagnose *g, uint64_t epid)
 	return false;
 }
 
-/* Those with the largest values that are not 0. */
+/* Chooses the processes with the `nr` largest values that are not 0. */
 static void choose(struct diagnose *g, uint64_t (*value)(const struct watched_process *), int nr)
 {
 	while (nr-- > 0) {
@@ -343,7 +343,7 @@ static void take_graph(struct diagnose *g, const struct process_list *list,
 			vec_push(&g->paths, diagnose_process(g, list->data[node].epid));
 		}
 	}
-	/* g->paths does not move any more. */
+	/* g->paths is complete, so that pointers into it stay valid. */
 	for (size_t i = 0, at = 0; i < nr_circles; i++) {
 		struct diagnosed_path path = {.processes = &g->paths.data[at]};
 
@@ -390,7 +390,7 @@ static int find_waits(struct diagnose *g, struct error *err)
 
 /* ---- binaries -------------------------------------------------------------------------------- */
 
-/* Who refers to most of them; of a node with many processes as far as time allows. */
+/* Finds the process that refers to most binaries, among those that there is time to search. */
 static void find_binaries(struct diagnose *g)
 {
 	uint64_t deadline = clock_monotonic_ns() + BINARIES_NS, most = 0, nr = 0, epid = 0;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * diagnose: children without a name that a supervisor starts again and again.  Who has new children
- * from scan to scan, and is a supervisor, is asked what it has noted: the state of a supervisor
- * holds the seconds of its restarts within its period, the newest first, which it goes through at
- * each.  Starts of children that were asked for are not among them.  lib/stdlib/src/supervisor.erl,
- * OTP 25 to 29.
+ * diagnose: children without a registered name that a supervisor starts again and again.  If a
+ * parent has new children from scan to scan, and is a supervisor, its state is read: it has a list
+ * of the times (in seconds) of its restarts within its period, the newest first.  Children that
+ * were started by start_child are not in it.  lib/stdlib/src/supervisor.erl, OTP 25 to 29.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +16,11 @@
 #include "beam/term/term_read.h"
 #include "cmd/diagnose/diagnose.h"
 
-/* Parents that are followed; supervisors that are asked. */
+/* Limits: parents that are followed; supervisors whose state is read. */
 #define PARENTS_MAX	4096
 #define SUPERVISORS_MAX 64
-#define FAILED_MAX	3 /* times that one could not be read: it is asked no more */
-/* One that is busy is read again, so often. */
+#define FAILED_MAX	3 /* failures after which a supervisor is not read any more */
+/* How often the state of a busy supervisor is tried to be read, and the pause between tries. */
 #define TRIES  5
 #define TRY_NS 1000000u
 /* -record(state, {name, strategy, children, dynamics, intensity, period, restarts, ...}) */
@@ -63,7 +62,7 @@ static bool is_supervisor(struct diagnose *g, uint64_t epid, struct process_fact
 	       facts->proc_lib_call[0] == supervisor;
 }
 
-/* Its list of restarts; false: it could not be read, or is no such list. */
+/* Reads a supervisor's list of restarts; false: it could not be read, or is no such list. */
 static bool read_restarts(struct diagnose *g, const struct process_facts *facts, uint64_t *list)
 {
 	struct process_stack stack = {.stop = 0};
@@ -80,13 +79,13 @@ static bool read_restarts(struct diagnose *g, const struct process_facts *facts,
 	return known;
 }
 
-/* What a list of restarts says, or said. */
+/* A summary of a list of restarts. */
 struct noted {
-	int64_t newest;		   /* second; INT64_MIN = none */
-	uint32_t since, newest_nr; /* of that second or after it; of the newest second */
+	int64_t newest;		   /* the newest second; INT64_MIN = none */
+	uint32_t since, newest_nr; /* restarts since a given second; in the newest second */
 };
 
-/* False: nobody can say. */
+/* Reads the restarts of a supervisor since a second; false: they could not be read. */
 static bool ask(struct diagnose *g, struct watched_parent *b, int64_t since, struct noted *out)
 {
 	struct process_facts facts;
@@ -113,7 +112,7 @@ static bool ask(struct diagnose *g, struct watched_parent *b, int64_t since, str
 	return b->supervisor;
 }
 
-/* Of the second that was the newest then some were known. */
+/* Adds new restarts: `since` includes last_nr ones that were counted before. */
 static void take_noted(struct watched_parent *b, const struct noted *now)
 {
 	if (b->asked && now->since > b->last_nr)
@@ -144,7 +143,7 @@ void diagnose_restarts_sample(struct diagnose *g)
 	}
 }
 
-/* Its children have a name, and were found by that. */
+/* Does the parent have children with registered names, which are reported by their names? */
 static bool is_found_by_name(const struct diagnose *g, uint64_t parent)
 {
 	for (size_t i = 0; i < g->names.len; i++)

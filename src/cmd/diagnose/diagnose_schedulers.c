@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * diagnose: what schedulers do, sample by sample.  Each sample is two readings, with what the
- * kernel says of the threads in between: a time slice that both saw is what the thread was in.
+ * diagnose: samples of schedulers.  Each sample reads the VM twice, and the state of the threads in
+ * the kernel in between: if both readings see the same time slice, the thread state belongs to it.
  */
 #include "abi/vm.h"
 #include "cmd/diagnose/diagnose.h"
@@ -16,12 +16,13 @@
 #include "beam/sched/sched_function.h"
 #include "target/proc.h"
 
-/* From here on a slice is worth a name. */
+/* The function of a slice is found if the slice is at least that long. */
 #define LONG_NS 50000000u
-/* So much of a CPU in the same slice and call: no Erlang code has that many reductions. */
+/* A thread that used more CPU time than that in one slice and call cannot be in Erlang code, which
+ * would have used up its reductions before. */
 #define LONG_CALL_NS 25000000u
-#define RUNNING_MAX  1024u /* processes that are counted, those that ran first */
-#define BLOCKED_MAX  64u   /* functions that are distinguished */
+#define RUNNING_MAX  1024u /* processes that are counted, at most: the first ones seen */
+#define BLOCKED_MAX  64u   /* functions that are counted, at most */
 
 static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
 {
@@ -101,14 +102,14 @@ static const char *function_of(struct diagnose *g, const struct watched_schedule
 	from = sched_function(g->n, &g->source.code, g->sites, s->one, off_cpu ? s->now.ip : 0,
 			      times && s->now.times.cpu_ns >= s->begin.times.cpu_ns + LONG_CALL_NS,
 			      &text);
-	/* Where its slice began says nothing of one that lasts. */
+	/* The function in which a slice began says nothing about a long one. */
 	if (from != FUNCTION_UNKNOWN && from != FUNCTION_SLICE_START)
 		name = diagnose_text(g, text.buf);
 	strbuf_free(&text);
 	return name;
 }
 
-/* The slice is under way: is it the longest? */
+/* Keeps the slice under way if it is the longest so far. */
 static void take_slice(struct diagnose *g, struct watched_scheduler *s)
 {
 	const struct sched_one *one = s->one;
@@ -116,11 +117,11 @@ static void take_slice(struct diagnose *g, struct watched_scheduler *s)
 	uint64_t ns = g->last_ns - one->same_ns, waited = 0;
 	bool blocked = s->now.where == THREAD_IN_SYSCALL, fd, same;
 
-	/* A dirty one is taken for as long, with a CPU or without. */
+	/* On a dirty scheduler the time of waiting for a CPU counts, too. */
 	if (!out->dirty && s->now.has_times && s->begin.has_times)
 		waited = s->now.times.wait_ns - s->begin.times.wait_ns;
-	/* The kernel adds a wait up when it ends: how long one that is under way lasts is not
-	 * known. */
+	/* The kernel accounts a wait for a CPU when it ends: the length of one that is under way is
+	 * not known. */
 	if (!out->dirty && s->now.state == 'R' && s->now.times.cpu_ns == s->before.times.cpu_ns)
 		return;
 	waited = MIN(waited, ns);
@@ -174,7 +175,7 @@ static void count_blocked(struct diagnose *g, struct watched_scheduler *s)
 	strbuf_free(&text);
 }
 
-/* Once a sample: a process may move to another scheduler while these are read. */
+/* Counts a process once per sample, as it may move to another scheduler while they are read. */
 static void count_running(struct running_counts *counts, uint64_t epid, unsigned int sample)
 {
 	for (size_t i = 0; i < counts->v.len; i++) {
@@ -208,7 +209,7 @@ static void take(struct diagnose *g, struct watched_scheduler *s, uint64_t same_
 		s->begin = (struct thread_state){0};
 		out->lasts = false;
 	}
-	if (!s->begin.has_times) /* it began between the two readings */
+	if (!s->begin.has_times) /* the slice began between the two readings */
 		s->begin = s->now;
 	if (now->doing == SCHED_DOING_PROCESS && s->one->type != THREAD_DIRTY_IO) {
 		g->d.nr_running++;
@@ -231,7 +232,7 @@ static bool is_of(const struct watched_scheduler *s, enum thread_type type)
 	       s->one->now.doing != SCHED_DOING_NOTHING;
 }
 
-/* How many dirty ones of each type are at work. */
+/* Counts how many dirty schedulers of each type are working. */
 static void count_dirty(struct diagnose *g)
 {
 	uint32_t nr_cpu = 0, nr_io = 0;
@@ -287,7 +288,7 @@ static int by_blocked(const void *a, const void *b)
 	return x->nr > y->nr ? -1 : x->nr < y->nr;
 }
 
-/* How much CPU the threads of normal schedulers had, and what they waited for it. */
+/* Sums CPU time of the threads of normal schedulers, and their time of waiting for a CPU. */
 static void add_times(struct diagnose *g)
 {
 	double cpu = 0, wait = 0, ns = (double)(g->last_ns - g->first_ns);
@@ -302,7 +303,7 @@ static void add_times(struct diagnose *g)
 		wait += (double)(last.wait_ns - s->first.wait_ns);
 	}
 	g->d.cpu_used = ns > 0 ? cpu / ns : NAN;
-	/* Of a node that does little it says little. */
+	/* Not known if the node did next to nothing. */
 	g->d.cpu_wait = ns > 0 && cpu + wait >= 0.2 * ns ? wait / (cpu + wait) : NAN;
 }
 
