@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of formats, and the helpers of formats.h.  The capture itself is no row here: it
- * holds the records, not a snapshot.  Perfetto's trace format is one, but not of a snapshot: that
- * has sums, and any order of its stacks would show a history that never was (see perfetto.h).
+ * The table of formats, and the helpers of formats.h.  A capture is not in it, as it is made of
+ * records, not of a snapshot.  Perfetto's trace format is, but is made of records, too: a snapshot
+ * has no times, and its stacks in any order would show a history that never was (see perfetto.h).
  */
 #include "export/export.h"
 
@@ -152,7 +152,7 @@ void export_add_xml(struct strbuf *out, const char *text)
 	}
 }
 
-/* Integers only: the same digits everywhere. */
+/* Integers only, so that the digits are the same on every machine. */
 void export_add_percent(struct strbuf *out, uint64_t num, uint64_t den, int digits)
 {
 	unsigned int scale = digits == 1 ? 1000 : 10000, unit = scale / 100;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Findings as a page of HTML that needs nothing else. */
+/* Findings as a self-contained HTML page. */
 #include "export/export.h"
 #include "export/formats.h"
 #include "model/diagnosis/diagnosis.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Folded stacks, the format that every flame graph tool reads: one line per distinct stack, root
- * first, frames parted by ";", then a space and the samples.  A difference has two numbers, of A
- * and of B.  Depth first with children by name: sorted frame by frame.
+ * first, frames separated by ";", then a space and the samples.  A difference has two numbers, of A
+ * and of B.  Lines are in depth-first order of the tree, with children sorted by name.
  *
- * A reader splits at every ";", so that one in a name is written as "\x3b"; backslashes stay as
- * they are, for the sake of readers, who do not unescape.
+ * Readers split at every ";", so a ";" in a name is written as "\x3b"; backslashes are not escaped,
+ * as readers do not unescape.
  */
 #include "export/formats.h"
 
@@ -32,8 +32,8 @@ static void add_frame(struct strbuf *line, const char *name)
 }
 
 /*
- * The path of the node at hand as text; start[d] = its length above depth d, to go back to.
- * Nodes come depth first, so that each one only replaces what is at its depth and below.
+ * The path of the current node as text; start[d] = length of the text above depth d.  Nodes come
+ * depth first, so that each one only replaces the text from its depth on.
  */
 struct path {
 	struct strbuf text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the exporters share: their entry points (the cells of exporters[]), the final check of the
- * stream, and facts that several of them show.  Private to src/export.
+ * Shared by the exporters: their functions (for exporters[]), the final check of the stream, and
+ * facts that several of them show.  Private to src/export.
  */
 #ifndef EBEAM_EXPORT_FORMATS_H
 #define EBEAM_EXPORT_FORMATS_H
@@ -24,30 +24,29 @@ int export_speedscope(FILE *f, const struct snapshot *s, struct error *err);
 int export_json(FILE *f, const struct snapshot *s, struct error *err);
 int export_json_diff(FILE *f, const struct diff *d, struct error *err);
 
-/* Stands where a sample has no frame at all. */
+/* The frame of a sample that has no frames. */
 #define EXPORT_NO_STACK "[no stack]"
 
-/* Flush and say whether every byte written so far was taken.  0 or negative errno. */
+/* Flushes.  0, or negative errno if any write so far has failed. */
 int export_finish(FILE *f, struct error *err);
 
 /* Meta value, or `fallback` if it is absent or empty. */
 const char *export_meta(const struct snapshot *s, const char *key, const char *fallback);
-/* Meta value as a decimal number without sign, 0 if it is none. */
+/* Meta value as an unsigned decimal number; 0 if it is none. */
 uint64_t export_meta_number(const struct snapshot *s, const char *key);
-/* What is counted, as a plural: "samples" unless the profile says otherwise; "processes", "ns",
- * "words", "bytes". */
+/* The unit of weights, in plural: "samples" (the default), "processes", "ns", "words", "bytes". */
 const char *export_unit(const struct snapshot *s);
-/* What the numbers are: "time in GC"; NULL of samples of the CPU. */
+/* The name of the weight: "time in GC"; NULL for samples of the CPU. */
 const char *export_title(const struct snapshot *s);
-/* A number of the profile with its unit, for people: "1,234 samples", "12.3 ms", "1.2 MiB". */
+/* Adds a weight with its unit: "1,234 samples", "12.3 ms", "1.2 MiB". */
 void export_add_amount(struct strbuf *out, const struct snapshot *s, uint64_t n);
-/* Samples known to be missing from the picture. */
+/* Samples known to be missing from the profile. */
 uint64_t export_lost(const struct snapshot *s);
 
-/* Text into XML and HTML, outside and inside of attributes.  What XML cannot hold becomes "?". */
+/* Adds text escaped for XML, HTML and attributes.  Characters not allowed in XML become "?". */
 void export_add_xml(struct strbuf *out, const char *text);
 
-/* num/den as percent with `digits` (1 or 2) behind the point; "0.00" if den is 0. */
+/* Adds num/den as percent with `digits` (1 or 2) decimals; "0.00" if den is 0. */
 void export_add_percent(struct strbuf *out, uint64_t num, uint64_t den, int digits);
 
 #endif

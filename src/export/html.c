@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One self-contained HTML file: the page of assets/flame.html with style, scripts and data put in
- * place of its marks.  The data is JSON, packed by zlib and written in base64, whose alphabet
- * cannot end a script element: no name can break out of it, and the file stays small.
+ * One self-contained HTML file: the page of assets/flame.html with its marks replaced by style,
+ * scripts and data.  The data is JSON, compressed by zlib to keep the file small, in base64: its
+ * alphabet cannot end a script element, so no name can break out of it.
  */
 #include "export/formats.h"
 
@@ -24,7 +24,7 @@ struct asset {
 	const unsigned int *size;
 };
 
-/* One function scope for all of them: no global but what they export on purpose. */
+/* All in one function scope, so that they have no globals except those that they export. */
 static const struct asset scripts[] = {
 	{asset_flame_data_js, &asset_flame_data_js_size},
 	{asset_flame_tree_js, &asset_flame_tree_js_size},
@@ -74,7 +74,7 @@ static void add_scripts(struct strbuf *out)
 	strbuf_addstr(out, "})();\n");
 }
 
-/* What fills the marks of the page. */
+/* What the marks of the page are replaced by. */
 struct content {
 	const char *title;
 	struct strbuf hottest; /* escaped */
@@ -107,7 +107,7 @@ static void add_page(struct strbuf *out, const struct content *c)
 	strbuf_add(out, p, (size_t)(end - p));
 }
 
-/* `json_rc` is what html_data_of_*() answered; frees the JSON and the content. */
+/* `json_rc` is the result of html_data_of_*(); frees the JSON and the content. */
 static int write_page(FILE *f, struct content *c, struct strbuf *json, int json_rc,
 		      struct error *err)
 {

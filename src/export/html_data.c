@@ -3,14 +3,14 @@
  * The data of the HTML page.  Small texts (meta, counters) go through jansson; the large part is
  * arrays of numbers, written directly:
  *
- *   strings      every text once; other parts hold indices, 0 = ""
+ *   strings      every text once; other parts have indices of it, 0 = ""
  *   frames       columns name, module, file, line, kind, shade, fn (function, -1 = none)
  *   nodes        prefix tree of frames, depth first, without its root: frame, and up = how many
  *                levels the node's parent stands above the node before it
  *   rows         samples: node (difference to the row before), process + 1, thread, kind, group
  *                (text, by the snapshot's own grouping), count; of a difference: node, count (A),
  *                countB
- *   functions    names, only if the frames have lines in theirs
+ *   functions    names, only if the names of frames include lines
  *   processes    columns pid, name, registered, label, initial
  *
  * Group and kind frames of a snapshot are left out, since the page splits by itself; those of a
@@ -31,7 +31,7 @@
 #include "export/strtab.h"
 #include "model/profile/calltree.h"
 
-#define KIND_GROUP (FRAME_STATE + 1) /* of frames that are groups, in the page only */
+#define KIND_GROUP (FRAME_STATE + 1) /* kind of group frames, in the page only */
 
 struct column {
 	VEC(int64_t) v;
@@ -45,10 +45,10 @@ struct html_data {
 	struct column node, process, thread, sample_kind, group, count, count_b; /* rows */
 	struct column threads, functions;
 	struct column pid, pname, registered, label, initial; /* processes */
-	uint32_t last_depth;				      /* of the node added before */
-	int64_t last_node;				      /* of the row added before */
+	uint32_t last_depth;				      /* of the last node added */
+	int64_t last_node;				      /* of the last row added */
 	bool is_diff;
-	bool bad; /* a text that JSON cannot hold */
+	bool bad; /* a text is no valid UTF-8 */
 };
 
 static void put(struct column *c, int64_t value)
@@ -83,7 +83,7 @@ struct named_column {
 	struct column *column;
 };
 
-/* "key":[...] for each, and frees the columns. */
+/* Adds "key":[...] for each column, and frees the columns. */
 static void add_columns(struct strbuf *out, const struct named_column *list, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -100,7 +100,7 @@ static void add_columns(struct strbuf *out, const struct named_column *list, siz
 	}
 }
 
-/* Drops the value. */
+/* Adds a value, and frees it. */
 static void add_value(struct html_data *h, json_t *value)
 {
 	char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
@@ -113,7 +113,7 @@ static void add_value(struct html_data *h, json_t *value)
 	json_decref(value);
 }
 
-/* "key":value, and drops the value. */
+/* Adds "key":value, and frees the value. */
 static void add_json(struct html_data *h, const char *key, json_t *value)
 {
 	strbuf_addf(h->out, "\"%s\":", key);
@@ -225,7 +225,7 @@ static json_t *make_paints(void)
 	return list;
 }
 
-/* The paint of a sample kind that has code of its own is that of the code. */
+/* The paint of a sample kind; of kinds that are code, the paint of that code. */
 static enum paint_id kind_paint(enum sample_kind kind)
 {
 	switch (kind) {
@@ -267,7 +267,7 @@ static json_t *make_frame_kinds(void)
 	return list;
 }
 
-/* ---- the large part ------------------------------------------------------------------------- */
+/* ---- nodes, rows, frames -------------------------------------------------------------------- */
 
 static void add_node(struct html_data *h, uint32_t depth, int64_t frame)
 {
@@ -282,7 +282,7 @@ static void add_row(struct html_data *h, int64_t node)
 	h->last_node = node;
 }
 
-/* "key":{columns}, of a part. */
+/* Adds a part: "key":{columns}. */
 static void add_part(struct html_data *h, const char *key, const struct named_column *list,
 		     size_t nr)
 {
@@ -291,7 +291,7 @@ static void add_part(struct html_data *h, const char *key, const struct named_co
 	strbuf_addstr(h->out, "},");
 }
 
-/* Everything that both modes have, after their columns are full; ends the object. */
+/* Adds the columns, in the parts that snapshots and differences have; ends the object. */
 static void finish(struct html_data *h)
 {
 	const struct named_column frames[] = {
@@ -339,7 +339,7 @@ static int64_t add_frame(struct html_data *h, const struct snap_frame *fr)
 	return (int64_t)h->name.v.len - 1;
 }
 
-/* Nodes of the tree, and of the frames those that it uses. */
+/* Adds the nodes of the tree, and the frames that they use. */
 static void add_tree(struct html_data *h, const struct calltree *t)
 {
 	const struct snapshot *s = t->snapshot;
@@ -370,7 +370,7 @@ static int compare_rows(const void *pa, const void *pb)
 	return a->stack < b->stack ? -1 : 1;
 }
 
-/* The text by which the snapshot groups: what was known when the sample was taken. */
+/* The text of the group of a stack, as known when the sample was taken; NULL = no grouping. */
 static const char *group_text(const struct snapshot *s, const struct snap_stack *st)
 {
 	uint32_t head = calltree_head_frames(s);
@@ -380,7 +380,7 @@ static const char *group_text(const struct snapshot *s, const struct snap_stack 
 	return s->frames[s->stack_frames[st->first_frame + head - 1]].name;
 }
 
-/* In the order of nodes: small differences, and neighbours that share their path. */
+/* Adds the rows in the order of nodes, for small differences between neighbours. */
 static void add_rows(struct html_data *h, const struct calltree *t)
 {
 	const struct snapshot *s = t->snapshot;
@@ -442,7 +442,7 @@ int html_data_of_snapshot(struct strbuf *out, const struct snapshot *s)
 
 /* ---- differences ---------------------------------------------------------------------------- */
 
-/* What a node shows; a group is not the function of the same text. */
+/* The identity of a frame in a difference; a group frame differs from a function with its name. */
 struct diff_frame {
 	uint32_t name;
 	enum frame_kind kind;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The data that the HTML page carries, as JSON; its reader is assets/flame-data.js. */
+/* The data of the HTML page, as JSON; assets/flame-data.js reads it. */
 #ifndef EBEAM_EXPORT_HTML_DATA_H
 #define EBEAM_EXPORT_HTML_DATA_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The object of `record -f json`: the envelope that every command uses, and in it the samples by
- * kind and status, functions, processes and stacks.  Group and kind frames are not part of a
- * stack's "frames": they stand in "group", "kind" and "pid", so that "frames" holds code only.
+ * The object of `record -f json`: the envelope of every command, with samples by kind and status,
+ * functions, processes and stacks.  Group and kind frames are not in a stack's "frames", which has
+ * code only, but in "group", "kind" and "pid".
  */
 #include "export/formats.h"
 
@@ -26,7 +26,7 @@ static json_t *number(uint64_t n)
 	return json_integer((json_int_t)n);
 }
 
-/* A meta value that is a number becomes one. */
+/* A meta value, as a number if it is one. */
 static json_t *meta_value(const struct snapshot *s, const char *key)
 {
 	const char *value = export_meta(s, key, NULL);
@@ -46,7 +46,7 @@ static json_t *make_node(const struct snapshot *s)
 			 text_or_null(snapshot_meta(s, "untested")));
 }
 
-/* One warning a line in the meta value. */
+/* The warnings of the meta value, which has one in each line. */
 static json_t *make_warnings(const struct snapshot *s)
 {
 	json_t *list = json_array();
@@ -72,7 +72,7 @@ static json_t *make_counters(const struct snapshot *s)
 	return o;
 }
 
-/* Takes `data`; NULL if that or anything else could not be made. */
+/* Takes over `data`; NULL if data is, or anything else failed. */
 static json_t *make_envelope(const struct snapshot *s, json_t *data)
 {
 	return json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", JSON_SCHEMA,
@@ -92,7 +92,7 @@ static json_t *make_kinds(const struct snapshot *s)
 	return o;
 }
 
-/* Of the kinds of which it is known. */
+/* Margins of error of the sample kinds for which they are known. */
 static json_t *make_margins(const struct snapshot *s)
 {
 	json_t *o = json_object();
@@ -167,7 +167,7 @@ static json_t *make_stack(const struct snapshot *s, uint32_t i, json_t *const *n
 			 "group", text_or_null(group));
 }
 
-/* Names are shared between stacks: one string per frame, however many stacks it is in. */
+/* Adds the stacks; all stacks share one string object per frame. */
 static int add_stacks(json_t *list, const struct snapshot *s)
 {
 	json_t **names = xcalloc(s->nr_frames, sizeof(*names));
@@ -224,7 +224,7 @@ static json_t *make_diff_function(const struct diff_function *fn)
 			 fn->delta_total);
 }
 
-/* Node and time of the envelope are those of B, the second one; those of A are in the data. */
+/* Node and time of the envelope are those of B; those of A are in the data. */
 int export_json_diff(FILE *f, const struct diff *d, struct error *err)
 {
 	json_t *functions = json_array(), *data;

@@ -74,7 +74,7 @@ unsigned int paint_shade_of(const char *module)
 	return (hash >> 16 ^ hash) % NR_PAINT_SHADES;
 }
 
-/* `amount` percent of the way from rgb to another colour. */
+/* Mixes two colours: `amount` percent of `to`, the rest of rgb. */
 static uint32_t mix(uint32_t rgb, uint32_t to, unsigned int amount)
 {
 	uint32_t out = 0;

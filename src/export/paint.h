@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Colours of flame graphs, one row per sort of code, the same in SVG and HTML.  A frame's colour
- * says what sort of code it is; native and state frames, whose names say little, take the colour
- * of what the VM was doing there if all their samples agree on it.
+ * Colours of flame graphs, the same in SVG and HTML.  The colour of a frame is that of its kind of
+ * code; native, runtime and state frames, whose names say little, have the colour of the kind of
+ * their samples (what the VM was doing), if all are of one kind.
  */
 #ifndef EBEAM_EXPORT_PAINT_H
 #define EBEAM_EXPORT_PAINT_H
@@ -35,11 +35,11 @@ struct paint {
 
 extern const struct paint paints[NR_PAINTS];
 
-/* Shades of one paint, by which modules differ; 0 is the paint itself. */
+/* Shades of a paint, for different modules; shade 0 is the paint itself. */
 #define NR_PAINT_SHADES 5
 
 enum paint_id paint_of_frame(enum frame_kind kind);
-/* Of a native, runtime or state frame all of whose samples are of `kind`; PAINT_NATIVE where
+/* The paint of a native, runtime or state frame all of whose samples are of `kind`; PAINT_NATIVE if
  * the kind says no more than the frame. */
 enum paint_id paint_of_sample(enum sample_kind kind);
 /* Does paint_of_sample() overrule paint_of_frame()? */
@@ -49,9 +49,9 @@ unsigned int paint_shade_of(const char *module);
 uint32_t paint_shade(uint32_t rgb, unsigned int shade);
 
 /*
- * Red for more, blue for less, full at the largest change of the picture.  That counts as at least
- * PAINT_DELTA_FLOOR points: between two recordings of the same work there is always some noise,
- * which must not look like a fire.
+ * Red for more, blue for less, in full colour at `largest`, the largest change of the profile in
+ * percent.  It counts as at least PAINT_DELTA_FLOOR percent, so that the noise between two
+ * recordings of the same work has pale colours.
  */
 #define PAINT_DELTA_FLOOR 2.0
 uint32_t paint_delta(double delta, double largest);

@@ -12,7 +12,7 @@
 #include "base/xalloc.h"
 #include "export/formats.h"
 
-#define MAX_FRAMES 64 /* of a stack that is shown */
+#define MAX_FRAMES 64 /* frames of a stack that are written */
 #define KEY_SIZE   48
 
 struct perfetto {
@@ -45,18 +45,18 @@ void perfetto_close(struct perfetto *p)
 	free(p);
 }
 
-/* {"ph", "pid", "tid"; jsonw_end_object() ends it. */
+/* Begins an object with "ph", "pid" and "tid"; jsonw_end_object() ends it. */
 static void begin(struct perfetto *p, const char *ph, const struct timeline_mark *m)
 {
 	jsonw_begin_object(&p->w, NULL);
 	jsonw_string(&p->w, "ph", ph);
 	jsonw_int(&p->w, "pid", m->os_pid);
-	/* A counter is that of the whole node. */
+	/* Counters are of the whole node. */
 	if (m->type != TIMELINE_COUNTER)
 		jsonw_uint(&p->w, "tid", m->os_tid);
 }
 
-/* What a track, or the node, is called, or where it stands. */
+/* Adds the name, or the place in the order, of a track or the node. */
 static void add_metadata(struct perfetto *p, const struct timeline_mark *m, const char *what,
 			 const char *key)
 {
@@ -71,7 +71,7 @@ static void add_metadata(struct perfetto *p, const struct timeline_mark *m, cons
 	jsonw_end_object(&p->w);
 }
 
-/* Nanoseconds as microseconds. */
+/* Adds nanoseconds as microseconds. */
 static void add_us(struct perfetto *p, const char *key, uint64_t ns)
 {
 	char text[40];
@@ -80,14 +80,14 @@ static void add_us(struct perfetto *p, const char *key, uint64_t ns)
 	jsonw_raw(&p->w, key, text);
 }
 
-/* Viewers put the facts of both ends of a slice together: those of its end have other names. */
+/* Viewers merge the facts of both ends of a slice: those of its end get the prefix "end_". */
 static const char *fact_key(const struct timeline_mark *m, const char *name, char key[KEY_SIZE])
 {
 	snprintf(key, KEY_SIZE, "%s%s", m->type == TIMELINE_END ? "end_" : "", name);
 	return key;
 }
 
-/* Top first. */
+/* Adds a stack as an array of frames, top first. */
 static void add_stack(struct perfetto *p, const char *key, uint32_t stack)
 {
 	const struct name_stack *s = names_stack(p->names, stack);
@@ -154,7 +154,7 @@ void perfetto_mark(void *perfetto, const struct timeline_mark *m)
 		add_us(p, "dur", m->duration_ns);
 	if (m->type == TIMELINE_INSTANT)
 		jsonw_string(&p->w, "s", "t");
-	/* Some viewers want it at both ends of a slice. */
+	/* Some viewers need the name at both ends of a slice. */
 	jsonw_string(&p->w, "name", m->name ? m->name : EXPORT_NO_STACK);
 	if (m->category)
 		jsonw_string(&p->w, "cat", m->category);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A time line in the Chrome trace event format (JSON), which ui.perfetto.dev, chrome://tracing and
- * others open.  Written while its marks come: a snapshot has no time, so the row of exporters[] has
- * no function that writes one.  Times are microseconds since the start of the recording.
+ * others open.  It is written mark by mark; a snapshot has no times, so exporters[] has no function
+ * that writes one.  Times are microseconds since the start of the recording.
  */
 #ifndef EBEAM_EXPORT_PERFETTO_H
 #define EBEAM_EXPORT_PERFETTO_H
@@ -15,7 +15,7 @@
 
 struct perfetto;
 
-/* Borrows both; the names are those of the stacks. */
+/* Borrows both; `names` has the stacks of the marks. */
 struct perfetto *perfetto_open(FILE *f, const struct names *names);
 timeline_fn perfetto_mark; /* `arg` is the struct perfetto */
 /* Ends the file.  0 or negative errno. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pprof's profile.proto (see pprof.proto), gzipped without a time stamp so that equal snapshots
- * give equal bytes.  Group and kind frames are left out: every sample carries labels (erlang.pid,
- * erlang.name, kind, scheduler, node) that pprof filters by, and can put back with -tagroot.
+ * give equal bytes.  Group and kind frames are left out: every sample has labels (erlang.pid,
+ * erlang.name, kind, scheduler, node) instead, by which pprof can filter and group (-tagroot).
  *
- * Lines are written only if they are part of a frame's identity (options.lines): without that a
- * frame stands for many lines of its function.  Start lines of functions are not known.
+ * Lines are written only if they are part of a frame's identity (options.lines): else a frame
+ * represents many lines of its function.  Start lines of functions are not known.
  */
 #include "export/formats.h"
 
@@ -29,8 +29,8 @@
 #define KERNEL_NAME	"[kernel.kallsyms]"
 
 /*
- * Messages of one kind and, because protobuf-c wants that, an array of pointers to them.  The
- * pointers are made when no more is added and the messages do not move any longer.
+ * Messages of one type, and the array of pointers to them that protobuf-c needs.  The pointers are
+ * made after the last message was added, when the messages do not move any more.
  */
 #define MESSAGES(type)                                                                             \
 	struct {                                                                                   \
@@ -60,7 +60,7 @@
 
 struct pprof {
 	const struct snapshot *s;
-	uint64_t freq; /* Hz, 0 = unknown: no CPU time then */
+	uint64_t freq; /* Hz; 0 = unknown, then CPU time is not written */
 	struct strtab strings;
 	MESSAGES(Pprof__Mapping) mappings;
 	MESSAGES(Pprof__Function) functions;
@@ -70,7 +70,7 @@ struct pprof {
 	Pprof__Label *labels; /* MAX_LABELS per sample */
 	Pprof__Label **label_ptrs;
 	int64_t *values;	/* NR_SAMPLE_TYPES per sample */
-	uint64_t *location_ids; /* of all samples; one more per sample for EXPORT_NO_STACK */
+	uint64_t *location_ids; /* of all samples, with room for EXPORT_NO_STACK in each */
 	uint64_t *location_of;	/* frame -> location id, 0 = not yet */
 	uint64_t *function_of;	/* function -> function id, 0 = not yet */
 	uint64_t no_stack;	/* location id, 0 = not yet */
@@ -94,7 +94,7 @@ static uint64_t mapping_id(struct pprof *p, const char *filename)
 	m = messages_add(&p->mappings, PPROF__MAPPING__INIT);
 	m->id = p->mappings.all.len;
 	m->filename = name;
-	/* All that could be resolved is: pprof shall not look for the file and try again. */
+	/* Says that all is resolved, so that pprof does not search the file for symbols. */
 	m->has_functions = m->has_filenames = m->has_line_numbers = m->has_inline_frames = true;
 	return m->id;
 }
@@ -180,7 +180,7 @@ static int64_t cpu_nanoseconds(const struct pprof *p, uint64_t count)
 	return (int64_t)(uint64_t)((ns + p->freq / 2) / p->freq);
 }
 
-/* Sample i; its location ids start at `ids`.  Returns how many there are. */
+/* Adds sample i; writes its location ids to `ids`, and returns how many. */
 static size_t add_sample(struct pprof *p, uint32_t i, uint64_t *ids)
 {
 	const struct snap_stack *st = &p->s->stacks[i];
@@ -254,7 +254,7 @@ static void pprof_free(struct pprof *p)
 	free(p->function_of);
 }
 
-/* "samples" in "count", or what was weighed, by the name of the mode, in its unit. */
+/* Type and unit of the first value: "samples" in "count", or the name of the mode and its unit. */
 static void set_count_type(struct pprof *p, Pprof__ValueType *type)
 {
 	const char *unit = export_unit(p->s);

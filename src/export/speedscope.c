@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * speedscope's file format: shared frames, one "sampled" profile whose samples are stacks of frame
- * indices (root first) with weights.  The unit is "none" where a weight is a number of samples.
- * They stand in the order of the snapshot, not of time, which is why the profile's name
- * says so: only speedscope's "left heavy" and "sandwich" views mean something here.
+ * speedscope's file format: shared frames, and one "sampled" profile whose samples are stacks of
+ * frame indices (root first) with weights.  The unit is "none" if weights are numbers of samples.
+ * Samples are in the order of the snapshot, not of time, which the profile's name says: only
+ * speedscope's views "left heavy" and "sandwich" are meaningful.
  */
 #include "export/formats.h"
 
@@ -27,7 +27,7 @@ static json_t *make_frame(const struct snap_frame *fr)
 	return o;
 }
 
-/* shared.frames, and one integer per frame for the stacks to point to. */
+/* Fills shared.frames, and index[], an integer object per frame that the stacks share. */
 static int add_frames(json_t *frames, json_t **index, const struct snapshot *s)
 {
 	int bad = 0;
@@ -57,7 +57,7 @@ static int add_stacks(json_t *samples, json_t *weights, json_t *const *index,
 	return bad;
 }
 
-/* Of those that the format knows. */
+/* The unit in terms of the format. */
 static const char *unit_of(const char *unit)
 {
 	if (strcmp(unit, "ns") == 0)
