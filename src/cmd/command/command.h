@@ -192,8 +192,7 @@ struct command {
 
 extern const struct command commands[]; /* ends with name == NULL */
 
-/* Finds a command by name or unambiguous prefix.  NULL with *err (usage, with the nearest name)
- * otherwise. */
+/* Finds a command by name or unambiguous prefix; else NULL, *err has the nearest name. */
 const struct command *command_find(const char *name, struct error *err);
 
 /* How probes use this host. */

@@ -46,8 +46,7 @@ static int system_error(struct error *err, const char *what)
 			 error_text(errno));
 }
 
-/* Adds a copy of *proto to the set; *out (NULL ok) points to it.  Takes over fd if owned, also on
- * failure. */
+/* Adds a copy of *proto to the set, *out (NULL ok).  Takes over fd if owned, also on failure. */
 static int add(struct loop *l, const struct watch *proto, struct watch **out, struct error *err)
 {
 	struct watch *w = xmalloc(sizeof(*w));

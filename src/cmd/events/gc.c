@@ -57,8 +57,7 @@ static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double 
 		.error_ns = NAN,
 		.normal_error_ns = NAN,
 	};
-	/* Dirty schedulers are sampled seldom; without a sample of GC, only probes tell if there
-	 * was any. */
+	/* Dirty schedulers are sampled seldom: without a sample of GC the probes decide. */
 	bool dirty = gc->dirty.gc || (gc->dirty.gc_samples && s->total.dirty_ns);
 
 	if (scale <= 1 || s->longer_than_ns || options_choose_processes(&gc->ctx->opt) ||

@@ -189,8 +189,7 @@ static struct msg_box box_of(struct view *v, const struct mailbox *b)
 	};
 }
 
-/* Makes the rows of mailboxes; of a live node only of those that were read, as others may be
- * gone. */
+/* Makes the rows of mailboxes; live, only of those that were read, as others may be gone. */
 static void make_boxes(struct view *v)
 {
 	struct beam_node *n = event_run_node(v->m->run);

@@ -119,8 +119,7 @@ static void add_native(struct now_view *v, struct sched_now_row *r, raddr ip)
 			arena_copy(&v->texts, object_function_name(&f, buf, sizeof(buf)));
 }
 
-/* Unwinds the native stack, down to Erlang code, the start of the thread, or code without
- * .eh_frame. */
+/* Unwinds down to Erlang code, the start of the thread, or code without .eh_frame. */
 static void unwind(struct now_view *v, struct now_row *r)
 {
 	uint64_t *words = xmalloc(STACK_COPY);

@@ -11,8 +11,7 @@
 #include "cmd/run/target.h"
 #include "model/stats/sched_use.h"
 
-/* Rows are of the last sample: slices of at least that length that ended before it are listed below
- * them. */
+/* Rows are of the last sample: slices that ended before it are listed below if that long. */
 #define LONGEST_NS 100000000u
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -145,8 +144,7 @@ static void fill_row(struct now_view *v, const struct now_row *r)
 
 /* ---- thread progress ------------------------------------------------------------------------- */
 
-/* The thread that the leader of thread progress waits for, if it is no scheduler; from the leader's
- * own data. */
+/* The thread that the leader of thread progress waits for, by its data, if it is no scheduler. */
 static const char *other_holder(const struct now_view *v)
 {
 	size_t nr_normal = v->node->anchors.nr_sched;

@@ -46,8 +46,7 @@ void doctor_check_commands(struct doctor_rows *rows, struct doctor_host *host,
 			   const struct options *opt, struct beam_node *node,
 			   const struct error *unreadable);
 void doctor_host_free(struct doctor_host *host);
-/* Debug registers that are free on all schedulers of a node; *nr_threads of these; *err = why not
- * all are free. */
+/* Debug registers free on all *nr_threads schedulers of a node; *err = why not all are. */
 unsigned int doctor_free_breakpoints(const struct beam_node *node, unsigned int *nr_threads,
 				     struct error *err);
 /* doctor_node.c: everything about one opened node. */

@@ -404,8 +404,7 @@ static void judge_uprobes(struct verdict *v, const struct examination *x, enum d
 		    error_text(f->err));
 }
 
-/* Adds the programs of a list that are refused.  `state`, of the command, depends on whether it can
- * do without them. */
+/* Adds refused programs of a list; `state` is that of a command that cannot load them. */
 static void judge_programs(struct verdict *v, const struct examination *x,
 			   const char *const *programs, enum doctor_state state, const char *what)
 {

@@ -169,8 +169,8 @@ static void resolve(struct reading *r, const struct stack_group *g)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A stack that could not be read, mostly as the process runs and collects garbage all the time:
- * only its status is shown. */
+/* Of a stack that could not be read only the status is shown; mostly the process runs all the
+ * time. */
 static void add_not_read(struct reading *r, size_t i)
 {
 	uint32_t what = (uint32_t)process_status_of(r->d->list.data[i].state);

@@ -19,8 +19,7 @@
 
 #define LABEL_SIZE 256 /* bytes of a label */
 
-/* Frames of one stack that are kept at its top and bottom: names_intern_stack() allows
- * NAMES_MAX_DEPTH. */
+/* Frames kept at top and bottom of a stack: names_intern_stack() allows NAMES_MAX_DEPTH. */
 #define STACK_TOP    500
 #define STACK_BOTTOM 500
 _Static_assert(STACK_TOP + STACK_BOTTOM + 2 <= NAMES_MAX_DEPTH, "too deep for the dictionary");

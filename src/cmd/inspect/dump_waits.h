@@ -10,8 +10,7 @@
 #include "target/sockets.h"
 #include "view/inspect/waits_view.h"
 
-/* A node of the graph that is no process of this Erlang node: a term, or text (the peer of a
- * socket). */
+/* A node of the graph that is no process of the VM: a term, or text (the peer of a socket). */
 struct other {
 	uint64_t item;
 	char *text; /* NULL: a term */

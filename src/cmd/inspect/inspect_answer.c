@@ -34,8 +34,7 @@ static size_t shown(const struct inspect *x, size_t nr)
 	return x->ctx->opt.json ? nr : MIN(nr, limit);
 }
 
-/* Adds a term to a line, whose length is limited.  Returns the text of the term alone; NULL for no
- * term (0) in JSON. */
+/* Adds a term to a line of limited length; returns the term's text, NULL for term 0 in JSON. */
 static const char *add_term(struct inspect *x, struct strbuf *line, uint64_t term)
 {
 	size_t from = line->len;

@@ -26,8 +26,7 @@ struct io {
 	struct command_context *ctx;
 	struct event_run *run;
 	struct port_io ports;
-	/* Counters of all ports, sorted by number: at the begin of the interval; now, or when the
-	 * run ended. */
+	/* Counters of ports, by number: at the interval's begin; now, or when the run ended. */
 	struct counters {
 		VEC(struct counted) ports;
 		bool known;
@@ -74,8 +73,7 @@ static const struct counted *counter_of(const struct io *io, const struct counte
 	return bsearch(&key, c->ports.data, c->ports.len, sizeof(key), by_number);
 }
 
-/* Sets the counters of the rows at begin and end of the interval; 0 at the begin for ports that
- * were opened later. */
+/* Sets counters at begin (0 for ports that were opened later) and end of the interval. */
 static void ask_node(struct io *io)
 {
 	struct counters was;

@@ -2,8 +2,8 @@
 /*
  * The JSON object around the data of every command:
  *   {"schema", "tool", "version", "command", "node", "time", "data", "warnings", "counters"}
- * It is written as a stream: everything up to "data", the caller's one value with that key, the
- * rest.
+ * It is written as a stream: envelope_begin() writes all before "data", the caller writes the value
+ * with that key, and envelope_end() the rest.
  *   envelope_begin(&w, "list", NULL); jsonw_begin_rows(&w, "data"); ...; jsonw_end_array(&w);
  *   rc = envelope_end(&w, warnings, nr, counters, nr, err);
  */
@@ -17,7 +17,7 @@
 struct envelope_node {
 	int os_pid;
 	const char *name, *otp, *erts, *flavor, *untested;
-	uint64_t epoch_ns; /* of what is reported; 0 = now */
+	uint64_t epoch_ns; /* for "time"; 0 = now */
 };
 
 struct envelope_counter {
@@ -25,12 +25,12 @@ struct envelope_counter {
 	uint64_t value;
 };
 
-/* of == NULL: no node, or several in the data. */
+/* of == NULL: the data is about no node, or about several. */
 void envelope_begin(struct jsonw *w, const char *command, const struct envelope_node *of);
 int envelope_end(struct jsonw *w, const char *const *warnings, size_t nr_warnings,
 		 const struct envelope_counter *counters, size_t nr_counters, struct error *err);
 
-/* For who writes "node" in between. */
+/* The parts of envelope_begin(), for callers that write "node" between them. */
 void envelope_head(struct jsonw *w, const char *command);
 void envelope_time(struct jsonw *w, uint64_t epoch_ns); /* 0: now */
 

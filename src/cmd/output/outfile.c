@@ -50,7 +50,7 @@ static bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Bytes up to the name of the file itself; 0: it is in the working directory. */
+/* Bytes of the directory in a path, with its slash; 0: the path has none. */
 static int directory_len(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -75,7 +75,7 @@ static bool has_directory(const char *path)
 	return is;
 }
 
-/* Where no file could be made, or none of its name. */
+/* Advice for errors of creating a file. */
 static const char *advice_on_making(const char *path, int code)
 {
 	switch (code) {
@@ -84,7 +84,7 @@ static const char *advice_on_making(const char *path, int code)
 		return "Its directory is not writable; choose another with -o";
 	case ENOENT:
 	case ENOTDIR:
-		/* /proc and its like are there, but say ENOENT to whoever makes a file in them. */
+		/* In /proc and the like creating a file fails with ENOENT. */
 		return has_directory(path)
 			       ? "No file can be made in its directory; choose another with -o"
 			       : "Its directory does not exist: make it, or choose another with -o";
@@ -95,7 +95,7 @@ static const char *advice_on_making(const char *path, int code)
 	}
 }
 
-/* A file in a directory like /tmp, of somebody else. */
+/* Is it a file of another user in a sticky directory such as /tmp? */
 static bool owner_must_replace(const char *path, const struct statx *file)
 {
 	char *dir = directory_of(path);
@@ -107,7 +107,7 @@ static bool owner_must_replace(const char *path, const struct statx *file)
 	return is;
 }
 
-/* Known before hours of recording, not after them. */
+/* Checks before hours of recording, not after them, that the target may be replaced. */
 static int check_replaceable(const char *path, struct error *err)
 {
 	struct statx st;
@@ -138,7 +138,7 @@ static int must_stay(const char *path, struct error *err)
 		return fail(err, path, -ENOENT, "Give a file name with -o");
 	if (lstat(path, &link) != 0)
 		return errno == ENOENT ? 0 : fail(err, path, -errno, advice_on_making(path, errno));
-	/* A link that leads nowhere is replaced like any other. */
+	/* A dangling link is replaced like any other. */
 	if (stat(path, &st) != 0)
 		return errno == ENOENT ? 0 : fail(err, path, -errno, advice_on_making(path, errno));
 	if (S_ISDIR(st.st_mode))
@@ -151,14 +151,14 @@ static int must_stay(const char *path, struct error *err)
 	return check_replaceable(path, err);
 }
 
-/* The n-th name (from 0) to try; malloc'ed. */
+/* The n-th temporary name (from 0) to try; malloc'ed. */
 static char *temporary_name(const char *path, enum outfile_mode mode, int n)
 {
 	int len = directory_len(path);
 
 	if (mode == OUTFILE_STREAM)
 		return n ? xasprintf("%s.partial.%d", path, n + 1) : xasprintf("%s.partial", path);
-	/* A name near the limit of 255 bytes must not become too long by what is added. */
+	/* Truncated, as a name near the limit of 255 bytes would become too long. */
 	return xasprintf("%.*s.%.200s.%d-%d.tmp", len, path, path + len, (int)getpid(), n);
 }
 
@@ -175,7 +175,7 @@ static bool parse_id(const char *text, unsigned int *id)
 	return !errno && !*end && value < UINT_MAX; /* (uid_t)-1 means "leave as it is" */
 }
 
-/* Only ever done to a file that was just made by us, through its descriptor. */
+/* Only for a file that ebeam has just created, by its descriptor. */
 static void give_to_sudo_user(int fd, const char *path)
 {
 	unsigned int uid, gid;
@@ -200,9 +200,9 @@ static void close_nameless(struct outfile *o)
 }
 
 /*
- * Descriptor of a new file without a name, in the directory of the target; or -1 where there is no
- * such thing, or no /proc by which it would get a name, or for whatever reason open_beside() then
- * says.
+ * Opens a new file without a name (O_TMPFILE) in the directory of the target.  -1: not supported,
+ * or without /proc, which is needed to give it a name; or another error, which open_beside() will
+ * meet and report.
  */
 static int open_nameless(struct outfile *o)
 {
@@ -222,7 +222,7 @@ static int open_nameless(struct outfile *o)
 	return -1;
 }
 
-/* Descriptor of a new file beside the target, its name in o->temporary; or negative errno. */
+/* Creates o->temporary in the directory of the target.  Descriptor or negative errno. */
 static int open_beside(struct outfile *o, enum outfile_mode mode, struct error *err)
 {
 	int fd = -1, code;
@@ -230,7 +230,7 @@ static int open_beside(struct outfile *o, enum outfile_mode mode, struct error *
 	for (int n = 0; n < OUTFILE_TRIES; n++) {
 		free(o->temporary);
 		o->temporary = temporary_name(o->path, mode, n);
-		/* O_EXCL follows no link and so cannot be led astray. */
+		/* O_EXCL does not follow symbolic links. */
 		fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0 || errno != EEXIST)
 			break;
@@ -350,7 +350,7 @@ static void outfile_free(struct outfile **out)
 	*out = NULL;
 }
 
-/* The n-th temporary name for a file that has none, as a link cannot replace its target. */
+/* Gives a file without a name a temporary one, as linkat(2) cannot replace an existing file. */
 static int link_beside(struct outfile *o, const char *link)
 {
 	int code = EEXIST;
@@ -369,7 +369,7 @@ static int link_beside(struct outfile *o, const char *link)
 	return -code;
 }
 
-/* From here on the target is the new file, or as it was. */
+/* Gives the file its name, atomically: afterwards the target is the new file, or unchanged. */
 static int give_name(struct outfile *o, struct error *err)
 {
 	char link[64];
@@ -404,7 +404,7 @@ int outfile_commit(struct outfile **out, struct error *err)
 	o->f = NULL;
 	rc = rc ? rc : give_name(o, err);
 	if (!rc) {
-		/* It has its name now: nothing is left to remove. */
+		/* The temporary name is gone: nothing is left to remove. */
 		signals_release_file(o->slot);
 		o->slot = -1;
 		free(o->temporary);

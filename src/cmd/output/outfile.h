@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An output file that exists under its name only when it is whole.
+ * An output file that has its name only when it is complete.
  *
- * It is written beside the target and gets its name by outfile_commit().  What becomes of the bytes
- * if that is never reached depends on the mode:
+ * It is written in the directory of the target and gets its name by outfile_commit().  What is left
+ * of it if that is never called depends on the mode:
  *
- *   OUTFILE_WHOLE    has no name at all until then (O_TMPFILE), so that nothing can leave a half
- *                    one behind.  Where the file system cannot do that: .NAME.PID.tmp, which is
- *                    removed on failure, on a signal and at exit.
- *   OUTFILE_STREAM   for captures, which grow while recording and are readable to the last whole
- *                    block: written to NAME.partial (NAME.partial.2, ... if that exists: the
- *                    rest of an earlier crash is never overwritten).  Removed by outfile_abort()
- *                    and by a second Ctrl-C, but if ebeam is killed, or the machine goes down,
- *                    the partial file stays and `ebeam report NAME.partial` shows what it holds.
+ *   OUTFILE_WHOLE    has no name until then (O_TMPFILE), so that an incomplete file never stays.
+ *                    If the file system has no O_TMPFILE: .NAME.PID.tmp, which is removed on
+ *                    failure, on a signal and at exit.
+ *   OUTFILE_STREAM   for captures, which are readable up to the last complete block: written to
+ *                    NAME.partial (NAME.partial.2, ... if that exists, so that what an earlier
+ *                    crash left is never overwritten).  Removed by outfile_abort() and by a
+ *                    second Ctrl-C; but if ebeam is killed, or the machine goes down, it stays,
+ *                    and `ebeam report NAME.partial` shows what it has.
  *
- * "-" is standard output.  A device, pipe or socket is written in place, and so are links below
- * /dev and /proc (/dev/stdout): they must never be replaced by a rename.  A link elsewhere is
- * replaced, not followed, so that root can be made to overwrite nothing through it.
+ * "-" is standard output.  A device or pipe is written in place, and so are links below /dev and
+ * /proc (/dev/stdout): they must never be replaced by a rename.  Any other symbolic link is
+ * replaced, not followed, so that nobody can make root overwrite a file through it.
  *
  * A file made by root under sudo(8) belongs to SUDO_UID and SUDO_GID.
  */
@@ -31,32 +31,32 @@ enum outfile_mode { OUTFILE_WHOLE, OUTFILE_STREAM };
 
 struct outfile;
 
-/* stdout_file: for "-"; it stays open.  Errors say what cannot be written and why. */
+/* stdout_file is used for "-", and never closed. */
 int outfile_open(struct outfile **out, const char *path, enum outfile_mode mode, FILE *stdout_file,
 		 struct error *err);
-/* To write to.  Never close it. */
+/* The FILE to write to.  Never close it. */
 FILE *outfile_file(struct outfile *o);
-/* Where the bytes go until commit; the name itself if it is written in place, or has no other. */
+/* The name until outfile_commit(); the final name if it is written in place, or has no name yet. */
 const char *outfile_temporary(const struct outfile *o);
 
 /*
- * Flush, close, rename.  All errors of earlier writes come up here at the latest, a full disk
- * included; the target is then as it was before.  Frees *o in any case and sets it to NULL.
+ * Flush, close, rename.  Errors of earlier writes, such as a full disk, are reported here at the
+ * latest; then the target is unchanged.  Always frees *o and sets it to NULL.
  */
 int outfile_commit(struct outfile **o, struct error *err);
 /* Remove and free; NULL ok. */
 void outfile_abort(struct outfile **o);
-/* OUTFILE_STREAM: close and free, but leave the partial file, because what it holds is worth
- * more than a clean directory (disk full after an hour of recording). */
+/* OUTFILE_STREAM: close and free, but keep the partial file, which may be worth an hour of
+ * recording (disk full). */
 void outfile_leave(struct outfile **o);
 
-/* fflush(3) that outfile_check() knows the reason of: what is said on standard error then stands
- * below what was written.  0 or negative errno. */
+/* fflush(3), for example before a line on standard error; keeps the reason of a failure for
+ * outfile_check().  0 or negative errno. */
 int outfile_flush(FILE *f);
-/* Flushes.  0, or -EIO, -ENOSPC, -EPIPE, ... with *err set if not all arrived.  `path`: NULL or "-"
- * is standard output. */
+/* Flushes.  0, or -EIO, -ENOSPC, -EPIPE, ... with *err set if not all was written.  `path`: NULL or
+ * "-" is standard output. */
 int outfile_check(FILE *f, const char *path, struct error *err);
-/* Of who writes to it by other means: sets *err and returns `code`. */
+/* Sets *err for a write to `path` that failed in another way, and returns `code`. */
 int outfile_failed(const char *path, int code, struct error *err);
 
 #endif

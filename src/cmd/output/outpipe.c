@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See outpipe.h.  O_NONBLOCK would be seen by everybody who shares the pipe or terminal: instead
- * poll(2) is asked, after which a pipe takes PIPE_BUF bytes without blocking.
+ * See outpipe.h.  O_NONBLOCK would affect all processes that share the pipe or terminal.  Instead
+ * poll(2) is called first: after POLLOUT a pipe takes PIPE_BUF bytes without blocking.
  */
 #include "cmd/output/outpipe.h"
 
@@ -17,13 +17,13 @@
 #include "base/strbuf.h"
 #include "base/xalloc.h"
 
-#define FULL_SIZE   (1u << 20) /* no more events are taken from the rings */
+#define FULL_SIZE   (1u << 20) /* bytes from which on outpipe_full() is true */
 #define BUFFER_SIZE 65536u     /* of the FILE in front */
 
 struct outpipe {
 	FILE *target, *front;
 	struct strbuf waiting;
-	size_t at; /* of waiting: written up to here */
+	size_t at; /* bytes of `waiting` that are written */
 	bool regular;
 	int err; /* negative errno of the target */
 };
@@ -44,7 +44,7 @@ static bool write_some(struct outpipe *o, bool wait)
 	}
 	written = write(fd.fd, o->waiting.buf + o->at, left);
 	if (written < 0 && errno == EAGAIN && wait) {
-		poll(&fd, 1, -1); /* somebody made it non-blocking */
+		poll(&fd, 1, -1); /* another process made it non-blocking */
 		return true;
 	}
 	if (written < 0) {
@@ -73,7 +73,7 @@ static ssize_t take(void *cookie, const char *data, size_t size)
 	struct outpipe *o = cookie;
 
 	if (!o->err) {
-		/* What is written makes room before the buffer grows. */
+		/* Drops written bytes before the buffer grows. */
 		if (o->at > FULL_SIZE) {
 			memmove(o->waiting.buf, o->waiting.buf + o->at, o->waiting.len - o->at);
 			o->waiting.len -= o->at;
@@ -114,7 +114,7 @@ void outpipe_close(struct outpipe *o)
 {
 	if (!o)
 		return;
-	o->err = o->err ? o->err : -ECANCELED; /* what is buffered goes nowhere */
+	o->err = o->err ? o->err : -ECANCELED; /* so that fclose() writes nothing */
 	fclose(o->front);
 	strbuf_free(&o->waiting);
 	free(o);

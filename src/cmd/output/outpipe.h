@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Standard output of a stream of events or of answers, which may be a pipe to something slow: what
- * cannot be written at once waits here, so that signals, deadlines and the budget of the probes go
- * on, and what does not fit is lost in the rings, where it is counted.
+ * A buffer in front of standard output, which may be a pipe to a slow reader: data that cannot be
+ * written at once is kept here, so that signals, deadlines and the overhead controller are not
+ * blocked.  When it is full, no more records are taken from the rings, which count what they lose.
  */
 #ifndef EBEAM_CMD_OUTPIPE_H
 #define EBEAM_CMD_OUTPIPE_H
@@ -14,19 +14,19 @@
 
 struct outpipe;
 
-/* Over a FILE that the caller keeps, and does not use meanwhile.  0 or -ENOMEM. */
+/* Borrows `target`, which the caller must not use meanwhile.  0 or -ENOMEM. */
 int outpipe_open(struct outpipe **out, FILE *target, struct error *err);
-/* What still waits is dropped; NULL ok. */
+/* Drops data that is not written yet; NULL ok. */
 void outpipe_close(struct outpipe *o);
-/* To write to: never blocks.  Errors of the target show in it. */
+/* The FILE to write to; it never blocks.  It reports errors of the target. */
 FILE *outpipe_file(struct outpipe *o);
-/* Writes what can be written at once.  True: so much waits that no more should be made. */
+/* Writes what can be written at once.  True: so much is left that the caller should stop. */
 bool outpipe_full(struct outpipe *o);
-/* The same, true if anything waits. */
+/* The same, but true if anything is left. */
 bool outpipe_waits(struct outpipe *o);
 /* Negative errno of a write to the target that failed, else 0. */
 int outpipe_error(struct outpipe *o);
-/* Writes all that waits, however long it takes.  0 or negative errno. */
+/* Writes all that is left, however long it takes.  0 or negative errno. */
 int outpipe_finish(struct outpipe *o);
 
 #endif

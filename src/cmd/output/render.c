@@ -81,7 +81,7 @@ static bool ends_with(const char *text, const char *end)
 	return len > end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* Name of the format that a file name stands for; NULL = none. */
+/* Name of the format by the suffix of a path; NULL = none. */
 static const char *format_of(const char *path)
 {
 	const struct exporter *e = exporter_by_suffix(path);
@@ -93,13 +93,13 @@ static const char *format_of(const char *path)
 	return ends_with(path, TEXT_SUFFIX) ? "text" : NULL;
 }
 
-/* Formats that people read, or pipe into the next program. */
+/* Formats that are read on a terminal, or piped into another program. */
 static bool goes_to_stdout(const struct render *r)
 {
 	return r->text || strcmp(r->format, "folded") == 0 || strcmp(r->format, "json") == 0;
 }
 
-/* --capture is a second file: neither a second name of the first nor the same place. */
+/* --capture must be a second file beside the output of another format. */
 static int check_capture(const struct render *r, const struct options *opt, struct error *err)
 {
 	if (!opt->capture)
@@ -228,7 +228,7 @@ struct snapshot_options render_snapshot_options(const struct render *r, const st
 		.native = opt->no_native ? SNAPSHOT_NATIVE_NONE : opt->native,
 		.no_kernel = opt->no_kernel,
 		.idle = opt->idle,
-		/* Time of several kinds, which must not be taken for one. */
+		/* These modes have times of several states, which must stay apart. */
 		.kind_root = opt->kinds || (mode && weight_mode_reads_memory(mode)),
 	};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows that are read from a node again and again: what a command shows once, a panel of `top` shows
- * each second.  The columns are those of the command.
+ * Rows that can be read from a node again and again: the table of a command such as `ebeam ets`,
+ * which is also a panel of `top`.
  */
 #ifndef EBEAM_CMD_ROWS_H
 #define EBEAM_CMD_ROWS_H
@@ -11,22 +11,22 @@
 
 struct row_source {
 	size_t view_size;
-	/* The view, the source's own, is all zero; borrows the node.  On failure nothing is left to
-	 * be closed. */
+	/* `view` is the source's own struct, zeroed.  Borrows the node.  On failure nothing needs
+	 * to be closed. */
 	int (*open)(void *view, struct beam_node *n, struct error *err);
-	/* A reading; if it fails there are no rows. */
+	/* Reads the rows; on failure there are none. */
 	int (*read)(void *view, struct error *err);
-	/* Rows and all else of the last reading, if there was one. */
+	/* Frees all of the last reading, if there was one. */
 	void (*forget)(void *view);
-	/* Into a copy of `table`: those of the last reading. */
+	/* Sets the rows of *out, a copy of `table`. */
 	void (*rows)(void *view, struct table *out);
-	/* The same thing in another reading has the same id. */
+	/* An id that is the same for the same thing in each reading. */
 	uint64_t (*id)(const void *row);
 	const struct table *table; /* without rows */
 };
 
 int rows_open(const struct row_source *s, void **view, struct beam_node *n, struct error *err);
-/* Rows of the reading before are gone. */
+/* Forgets the last reading, and reads again. */
 int rows_read(const struct row_source *s, void *view, struct error *err);
 void rows_close(const struct row_source *s, void *view); /* NULL ok */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A time line (model/timeline/timeline.h) that goes to a file of the user's choice. */
+/* Writes a time line (model/timeline/timeline.h) to the file of -o. */
 #ifndef EBEAM_CMD_TIMELINE_OUTPUT_H
 #define EBEAM_CMD_TIMELINE_OUTPUT_H
 
@@ -19,16 +19,16 @@ struct timeline_output {
 	const char *path;
 };
 
-/* Does the name of a file ask for one? */
+/* Is `path` the name of a time line (.perfetto.json)? */
 bool timeline_output_is_wanted(const char *path);
 /* Borrows path and stream; `out` is standard output. */
 int timeline_output_open(struct timeline_output *t, const char *path, const struct event_stream *s,
 			 FILE *out, struct error *err);
 /* Writes the rest and gives the file its name. */
 int timeline_output_finish(struct timeline_output *t, struct error *err);
-void timeline_output_close(struct timeline_output *t); /* what is not finished is removed */
+void timeline_output_close(struct timeline_output *t); /* removes a file that is not finished */
 
-/* One record, of whatever type, that the stream has not taken yet. */
+/* Takes a record of any type, and gives it to the stream, too. */
 void timeline_output_take(struct timeline_output *t, struct event_stream *s,
 			  const struct rec_header *rec);
 

@@ -78,8 +78,7 @@ struct event_consumer {
 	const char *const *(*warnings)(void *arg, size_t *nr);
 };
 
-/* Runs the command from start to end.  0, negative errno, or a positive exit code (7: a damaged
- * capture).  *run is freed with event_run_close(). */
+/* Runs the command.  0, negative errno, or a positive exit code (7: a damaged capture). */
 int event_run(struct command_context *ctx, const struct event_consumer *c, struct event_run **run,
 	      struct error *err);
 void event_run_close(struct event_run *run); /* NULL ok */
@@ -124,8 +123,7 @@ uint64_t event_run_taken(const struct event_run *run);
  */
 int event_run_show(struct event_run *run, const struct answer_view *view, const void *answer,
 		   uint64_t kinds, const struct table_options *o, struct error *err);
-/* Adds n, a count of events of these kinds: "1,234", or "~1,234 (1,100 .. 1,400)" if it is an
- * estimate, with the 95 % confidence interval. */
+/* Adds a count of events: "1,234", or "~1,234 (1,100 .. 1,400)" (95 %) if it is an estimate. */
 void event_run_add_estimate(const struct event_run *run, uint64_t kinds, uint64_t n,
 			    struct strbuf *out);
 

@@ -44,8 +44,7 @@ static int decimals(double share)
 	return nr;
 }
 
-/* The largest coverage_error() of these kinds, without those of which nothing was seen; 0 = one
- * of them is not known. */
+/* The largest coverage_error() of the kinds that were seen; 0 = one of them is not known. */
 static double error_of(const struct coverage *c, uint64_t kinds)
 {
 	double widest = 1;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Makes a profile of events or calls by weight, and writes it in any format: the part of an
- * event_consumer that `record --mode` and `trace -f` share.  The caller sets the first three
- * members.
+ * event_consumer that `record --mode` and `trace -f` share.  The caller sets ctx, render and mode.
  */
 #ifndef EBEAM_CMD_WEIGH_H
 #define EBEAM_CMD_WEIGH_H

@@ -115,8 +115,8 @@ static void learn_from_events(struct top *t)
 		top_frame_learn_rate(&t->frame, TOP_RATE_MESSAGES, event_rates_messages(r));
 }
 
-/* Sets frame.lost and frame.refused: all since the start, whatever is shown.  If there are samples,
- * top_samples_step() has set their part. */
+/* Sets what was lost and refused since the start; top_samples_step() has set the part of
+ * samples. */
 static void count_lost(struct top *t)
 {
 	const uint64_t *closed = t->summary.counters;
@@ -290,8 +290,7 @@ static int open_capture(struct top *t, struct error *err)
 					err);
 }
 
-/* Reports lost events without the usual advice: rates count them, and the user did not choose the
- * kinds. */
+/* Without the usual advice: rates count lost events, and the user did not choose the kinds. */
 static void report_lost_events(struct summary *s)
 {
 	uint64_t lost = s->counters[COUNTER_EVENTS_LOST];

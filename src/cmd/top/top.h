@@ -108,8 +108,7 @@ void top_panels_close(struct top *t);
 /* Attaches the probes of events if the panel of events of a running node is shown, else detaches
  * them.  Never waits: to be called when another panel is shown, and again and again. */
 void top_watch_events(struct top *t);
-/* Detaches the probes of events in the background, before the node is closed; true once all are
- * detached. */
+/* Before the node is closed: detaches probes of events in the background; true once all are. */
 bool top_end_events(struct top *t);
 /* Rates of events, if the panel of events is shown, else NULL. */
 struct event_rates *top_event_rates(struct top *t);

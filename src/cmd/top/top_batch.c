@@ -201,8 +201,7 @@ static int write_picture(struct batch *b, struct error *err)
 	return 0;
 }
 
-/* Writes all to standard output, or to a file that gets its name when it is complete.  Positive =
- * an exit code. */
+/* Writes all to standard output, or to a file.  Positive = an exit code. */
 static int write_all(struct batch *b, struct error *err)
 {
 	struct command_context *ctx = b->top->ctx;

@@ -229,8 +229,7 @@ static int drain(struct top_events *e, struct error *err)
 	return rc < 0 ? rc : 0;
 }
 
-/* Waits for `wake` until the time ns; releases the lock, which is held, meanwhile.  True:
- * timeout. */
+/* Waits for `wake` until ns, with the lock held, which is released meanwhile.  True: timeout. */
 static bool wait_until(struct top_events *e, uint64_t ns)
 {
 	struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};

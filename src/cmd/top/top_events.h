@@ -52,8 +52,7 @@ const char *top_events_unlimited(const struct top_events *e);
 
 /*
  * In TOP_EVENTS_ON: ends an interval, whose rates top_events_rates() returns.  *cost: overhead of
- * the probes in the last seconds (older ones weigh less), as budget_share() has it; NAN = not
- * known.
+ * the probes in the last seconds (older ones weigh less), see budget_share(); NAN = not known.
  */
 void top_events_step(struct top_events *e, double *cost);
 /* After a pause: the rates before, and those of the interval that ends with the next step, are

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples of the last seconds, of a node or of a capture that is played: all that `top` shows of
- * CPU.
+ * Samples of the last seconds, of a node or of a capture that is played: for the CPU in `top`.
  */
 #ifndef EBEAM_CMD_TOP_SAMPLES_H
 #define EBEAM_CMD_TOP_SAMPLES_H

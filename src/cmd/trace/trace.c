@@ -195,9 +195,8 @@ static bool is_enough(const struct trace *t)
 	       (t->ctx->opt.longer_than_ns || call_pairs_under_way(t->pairs) == 0);
 }
 
-/* Was the call made before its return site got a breakpoint, so that its end cannot be seen, while
- * ends of later calls can?  It does not count for -n: else the one call of -n 1 would have no
- * end. */
+/* Was the call made before its return site got a breakpoint, so that only ends of later calls can
+ * be seen?  It does not count for -n: else the one call of -n 1 would have no end. */
 static bool is_extra(struct trace *t, const struct event *ev)
 {
 	return t->functions.returns && !(ev->u.call.flags & CALL_ENDS) &&
@@ -390,7 +389,7 @@ static bool is_json_file(const struct options *o)
 	return !o->format && e && strcmp(e->name, "json") == 0;
 }
 
-/* Did a limit hide calls of a live node, so that the answer is partial? */
+/* Were calls of a live node missed by throttling, so that the answer is partial? */
 static bool is_partial(const struct trace *t)
 {
 	return !t->ctx->opt.input && !trace_is_full(t) &&

@@ -12,7 +12,7 @@
 /* Higher limits are not advised if hits would take more than this part of the node's CPU time. */
 #define MOST_OF_CPU 1
 
-/* Calls of Erlang or C functions, of which a limit let only a part be seen. */
+/* Calls of Erlang or of C functions, of which a part was missed by throttling. */
 struct limited {
 	uint64_t tripped, seen;
 	double time;	     /* part of the time in which calls were seen */

@@ -29,8 +29,7 @@ static void on_other(void *arg, const struct event *ev)
 	weigh_other(&t->weigh, ev);
 }
 
-/* Returns 1 when the limit of calls is reached, but not if ends are needed: the last call must
- * end. */
+/* 1 when the limit of calls is reached; but not if ends are needed, as the last call must end. */
 static int on_call(void *arg, const struct event *ev)
 {
 	struct trace *t = arg;

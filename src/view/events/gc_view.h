@@ -10,8 +10,7 @@
 /* Time of collections on normal schedulers (of their time of_normal_ns) and on dirty ones. */
 struct gc_time {
 	double normal_ns, dirty_ns, of_normal_ns;
-	/* Half of the 95 % confidence interval: of normal_ns + dirty_ns, of normal_ns; NaN = not
-	 * known. */
+	/* Half of the 95 % confidence interval, of the sum and of normal_ns; NaN = not known. */
 	double error_ns, normal_error_ns;
 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Groups of processes as rows: the last columns of such a table, and the table of `gc` and
- * `sched`. */
+/* Groups of processes as rows: their last columns, and the table of `gc` and `sched`. */
 #ifndef EBEAM_VIEW_GROUP_ROWS_H
 #define EBEAM_VIEW_GROUP_ROWS_H
 

@@ -218,8 +218,7 @@ static void write_overflows(FILE *out, const struct proc_answer *a)
 			units_format_count(a->not_followed, text, sizeof(text)));
 }
 
-/* Names that were registered more than once: the processes that have them are started again and
- * again. */
+/* Names registered more than once: their processes are started again and again. */
 static void write_names(FILE *out, const struct proc_answer *a, size_t limit)
 {
 	struct strbuf line = STRBUF_INIT;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The answer of `ebeam proc`: spawn storms and restart loops, then processes by initial call, by
- * parent, by reason; names, lifetimes.  Numbers are of all processes: estimates, if not all were
- * seen.
+ * parent, by reason; names, lifetimes.  Numbers are estimates, if not all processes were seen.
  */
 #ifndef EBEAM_VIEW_PROC_H
 #define EBEAM_VIEW_PROC_H

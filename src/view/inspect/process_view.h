@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The answer of `ebeam inspect` about one process; members have the names of
- * erlang:process_info/2.  Texts: NULL = none, or not known.  Lists that text truncates need only
- * have the elements that it shows.
+ * The answer of `ebeam inspect`; members have the names of erlang:process_info/2.  Texts: NULL =
+ * none, or not known.  Lists that text truncates need only have the elements that it shows.
  */
 #ifndef EBEAM_VIEW_PROCESS_VIEW_H
 #define EBEAM_VIEW_PROCESS_VIEW_H

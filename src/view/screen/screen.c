@@ -335,8 +335,7 @@ static void bar_column(struct screen *s, unsigned row, unsigned column, struct s
 	nr = longest_two(slices, nr);
 	if (nr == 2 && slices[1].eighths > slices[0].eighths)
 		most = &slices[1];
-	/* A column whose left part is empty cannot be drawn, as block characters start at the
-	 * left. */
+	/* A column whose left part is empty cannot be drawn: block characters start there. */
 	if (!s->utf8 || !s->color || nr < 2 || slices[0].style == SCREEN_IDLE) {
 		if (!s->utf8 || !s->color)
 			c.c = (unsigned char)bar_letter(most->style);

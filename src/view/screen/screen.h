@@ -59,8 +59,7 @@ struct screen_part {
 
 struct screen;
 
-/* Limits rows and columns to the maxima above.  The screen is empty, UTF-8, with colour.  Never
- * fails. */
+/* Rows and columns are limited to the maxima.  Empty, UTF-8, with colour.  Never fails. */
 int screen_open(struct screen **out, unsigned rows, unsigned columns);
 void screen_close(struct screen *s);				       /* NULL ok */
 void screen_resize(struct screen *s, unsigned rows, unsigned columns); /* and clear */
@@ -88,8 +87,7 @@ unsigned screen_text(struct screen *s, unsigned row, unsigned column, unsigned w
 unsigned screen_textf(struct screen *s, unsigned row, unsigned column, unsigned width,
 		      enum screen_style style, const char *fmt, ...)
 	__attribute__((format(printf, 6, 7)));
-/* Draws text that ends at column + width, with blanks before it; its end is truncated if it is too
- * long. */
+/* Draws text that ends at column + width, with blanks before it; truncates a longer one. */
 void screen_text_right(struct screen *s, unsigned row, unsigned column, unsigned width,
 		       enum screen_style style, const char *text, size_t len);
 

@@ -2,9 +2,8 @@
 /*
  * Functions of the static program that the linker uses instead of libc's (--wrap): the encoding is
  * always UTF-8.  Those of libc depend on the locale, which is a file of the host that may be
- * missing or of another libc, and would load a library for another encoding.  They are called by
- * curses and terminal.c, which tests them (writes_utf8()).  The program with shared libraries does
- * not have them.
+ * missing or of another libc, and would load a library for another encoding.  Callers are curses
+ * and terminal.c (writes_utf8()).  The program with shared libraries does not have them.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -88,8 +88,7 @@ void terminal_restore(void)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* A type to use instead of one that the host has no terminfo entry for: modern terminals are
- * compatible with xterm. */
+/* A type to use if the host has no entry for `type`: modern terminals are compatible with xterm. */
 static const char *stand_in(const char *type)
 {
 	static const char *const alike[] = {"alacritty", "contour", "foot",    "ghostty", "iterm",
@@ -111,8 +110,7 @@ static const struct {
 #include "terminfo.h"
 };
 
-/* Puts a built-in entry into the environment, where curses finds it.  It is not removed, as ebeam
- * runs no other program. */
+/* Puts a built-in entry into the environment, for curses; it stays, as ebeam runs no program. */
 static bool use_built_in(const char *type, int fd)
 {
 	int found = 0;

@@ -341,8 +341,7 @@ static int by_memory(const void *va, const void *vb)
 	return a->key > b->key ? -1 : a->key < b->key ? 1 : a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* Adds lines for the leaves [from, to), which have one name and parent: some, and the rest as one
- * line. */
+/* Adds lines for the leaves [from, to) of one name and parent: some, and one for the rest. */
 static void add_group(struct drawing *d, size_t from, size_t to)
 {
 	struct by_key *keys = xcalloc(to - from, sizeof(*keys));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes as a tree by who started whom.  Of many leaves with the same name below one process
- * only some are shown: of a pool of a thousand workers the three with the most memory, and a line
- * for the rest.
+ * Processes as a tree by who started whom.  Of many leaves of one name and parent only some are
+ * shown: of a pool of a thousand workers the three with the most memory, and a line for the rest.
  */
 #ifndef EBEAM_VIEW_PROCESS_TREE_H
 #define EBEAM_VIEW_PROCESS_TREE_H

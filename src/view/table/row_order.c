@@ -113,8 +113,7 @@ size_t row_order_nr(const struct row_order *o)
 
 /* ---- pivots ---------------------------------------------------------------------------------- */
 
-/* Takes a sample of the candidates, sorted.  It is the same each time, so that what is drawn only
- * depends on the rows. */
+/* Takes a sorted sample, the same each time, so that a frame only depends on the rows. */
 static struct key *take_sample(const struct row_order *o, const struct candidates *c)
 {
 	struct key *sample = xmalloc(SAMPLE * sizeof(*sample));
@@ -177,8 +176,7 @@ static uint32_t *rows_between(const struct row_order *o, const struct candidates
 	return kept.data;
 }
 
-/* Keeps only candidates around the ranks from .. to; true if there are fewer, and all those ranks
- * are still among them. */
+/* Keeps candidates around the ranks from .. to; true if there are fewer, and no rank is lost. */
 static bool narrow(const struct row_order *o, struct candidates *c, size_t from, size_t to,
 		   unsigned int widened, uint32_t **owned)
 {

@@ -60,8 +60,7 @@ void table_json_rows(struct jsonw *w, const char *key, const struct table *t,
 /* Writes "(20 of 345; -n shows more)" if not all are shown. */
 void table_write_more(FILE *f, size_t shown, size_t all);
 
-/* Replaces characters that are not safe for a terminal, as in cells, in text that is not in a
- * table; keep_lines: newlines are kept. */
+/* Replaces characters that are not safe for a terminal, as in cells; keep_lines: but newlines. */
 void table_clean_text(struct strbuf *text, bool keep_lines);
 /* Writes text cleaned, with its newlines, and empties it. */
 void table_write_text(FILE *f, struct strbuf *text);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rows of a panel: filter, order, and the selected row, which is kept from reading to
- * reading. */
+/* The rows of a panel: filter, order, and the selection, kept from reading to reading. */
 #include "view/top/panel_internal.h"
 
 #include <stdlib.h>
@@ -130,8 +129,7 @@ static bool counts(const struct panel *p, uint32_t row)
 	return low < p->matching.len && p->matching.data[low] == row;
 }
 
-/* Finds the rank of the row p->id; rows in the window are searched first, as their ranks are
- * known. */
+/* Finds the rank of the row p->id; first in the window, whose ranks are known. */
 static bool find_selected(struct panel *p, const struct panel_source *source)
 {
 	const struct row_order o = panel_order(p, source);
@@ -170,8 +168,7 @@ static void need_window(struct panel *p, const struct panel_source *source)
 	p->ordered = true;
 }
 
-/* Scrolls so that the selected row is on the screen, and the screen is full if there are enough
- * rows. */
+/* Scrolls so that the selected row is on the screen, and the screen as full as possible. */
 static void keep_in_sight(struct panel *p)
 {
 	size_t height = panel_height(p);

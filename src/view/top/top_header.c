@@ -459,8 +459,7 @@ static void draw_schedulers(struct screen *s, unsigned row, const struct schedul
 
 /* ---- schedulers that are held -------------------------------------------------------------- */
 
-/* Adds "No change of process: 2/2 schedulers >= 3.00 s, 1/1 dirty CPU >= 2.00 s"; false = none is
- * held. */
+/* "No change of process: 2/2 schedulers >= 3.00 s, 1/1 dirty CPU >= 2.00 s"; false = none is. */
 static bool describe_held(const struct top_frame *f, struct strbuf *out)
 {
 	static const char *const names[NR_TOP_QUEUES] = {
