@@ -7,7 +7,6 @@ from collections import Counter
 from cases_events import Watch, need_events
 from harness import case, check, check_equal, check_in
 
-IN_PAIRS = True
 
 MODES = {"gc": "ns", "msg": "bytes", "sched": "ns"}
 # What is weighed by `report` only.
