@@ -85,7 +85,6 @@ struct call_evidence {
 	char fragment[64];
 	char module[256], name[256];
 	const char *entry; /* symbol of the C function that JIT code called */
-	raddr entry_start;
 };
 
 static void copy_atom(struct beam_resolver *r, uint64_t term, char *buf, size_t size)
@@ -129,7 +128,7 @@ static void push_c_call(struct beam_resolver *r, struct names *names, struct fra
 	    strcmp(call->fragment, "garbage_collect") != 0)
 		l->status = SAMPLE_STATUS_AMBIGUOUS;
 	if (t->function) {
-		entry = frame_of_native(r, names, t->function, &call->entry, &call->entry_start);
+		entry = frame_of_native(r, names, t->function, &call->entry);
 		if (!t->mfa[0] && !r->native.nr)
 			frame_push(l, entry);
 	}
@@ -263,7 +262,6 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	const struct known_thread *thread;
 	struct kind_evidence evidence;
 	enum sample_kind task;
-	raddr start;
 	uint32_t leaf = 0;
 
 	if (!raw_is_sane(raw))
@@ -283,7 +281,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	else
 		push_top(r, names, &l, raw, thread->type, &call);
 	if (raw->user_ip && raw->place != PLACE_JIT && raw->place != PLACE_JIT_RUNTIME)
-		leaf = frame_of_native(r, names, raw->user_ip, &native, &start);
+		leaf = frame_of_native(r, names, raw->user_ip, &native);
 	evidence = (struct kind_evidence){
 		.raw = raw,
 		.thread = thread->type,

@@ -112,13 +112,12 @@ uint32_t frame_of_kernel(struct beam_resolver *r, struct names *names, uint64_t 
 }
 
 uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr addr,
-			 const char **symbol, raddr *start)
+			 const char **symbol)
 {
 	struct object_function f;
 	char name[256];
 
 	*symbol = NULL;
-	*start = 0;
 	if (objects_find(r->node->objects, addr, &f))
 		return frame_of_name(names, NULL, "[unknown]", -1, FRAME_NATIVE);
 	/* On first use, as one word is read for each import. */
@@ -128,7 +127,6 @@ uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr add
 		objects_find(r->node->objects, addr, &f);
 	}
 	*symbol = f.symbol;
-	*start = f.start;
 	if (f.symbol)
 		return frame_of_name(names, f.object,
 				     cxx_name(f.symbol, name, sizeof(name)) ? name : f.symbol, -1,

@@ -106,7 +106,7 @@ const char *kernel_name(struct beam_resolver *r, uint64_t addr);
 uint32_t frame_of_kernel(struct beam_resolver *r, struct names *names, uint64_t addr);
 /* The native function at addr; *symbol is its name if a symbol covers it, else NULL. */
 uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr addr,
-			 const char **symbol, raddr *start);
+			 const char **symbol);
 uint32_t frame_of_mfa(struct beam_resolver *r, struct names *names, const uint64_t mfa[3],
 		      enum frame_kind kind);
 uint32_t function_of_mfa(struct beam_resolver *r, struct names *names, const uint64_t mfa[3],

@@ -118,10 +118,9 @@ void push_native(struct beam_resolver *r, struct names *names, struct frame_list
 	uint32_t frames[EBEAM_NATIVE_FRAMES];
 	unsigned int nr = 0;
 	const char *symbol;
-	raddr start;
 
 	for (; nr < n->nr; nr++) {
-		frames[nr] = frame_of_native(r, names, n->addrs[nr], &symbol, &start);
+		frames[nr] = frame_of_native(r, names, n->addrs[nr], &symbol);
 		/* Frames of the loop and its callers are the same for all processes. */
 		if (process && nr && symbol && is_loop(symbol))
 			break;

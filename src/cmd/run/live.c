@@ -58,7 +58,7 @@ static void set_code(struct live *l)
 	session_set_code(l->session, &code);
 }
 
-static int add_threads(struct live *l, struct error *err)
+static int add_threads(struct live *l, bool samples, struct error *err)
 {
 	struct sched_thread *threads;
 	int nr = sched_threads(l->node, &threads), rc = 0;
@@ -70,7 +70,8 @@ static int add_threads(struct live *l, struct error *err)
 	for (int i = 0; i < nr && rc == 0; i++)
 		rc = session_add_thread(l->session, threads[i].thread_pointer, &threads[i].info,
 					err);
-	if (nr > 0 && l->resolver)
+	/* C stacks are copied with samples only. */
+	if (nr > 0 && samples)
 		l->thread_data = beam_resolver_thread_data(l->resolver, threads[0].thread_pointer);
 	free(threads);
 	return rc;
@@ -237,7 +238,7 @@ int live_open(struct live *l, struct beam_node *n, const struct live_config *con
 	rc = rc ? rc : open_session(l, config, err);
 	if (rc == 0 && l->resolver)
 		rc = watch_code(l, err);
-	rc = rc ? rc : add_threads(l, err);
+	rc = rc ? rc : add_threads(l, l->resolver && config->freq, err);
 	if (rc) {
 		live_close(l);
 		return rc;
