@@ -140,6 +140,7 @@ static void scale_row(struct event_rates *r, struct event_rate *row, const struc
 	row->bytes = event_has_size(kind) && !r->no_sums ? (double)r->now[kind].bytes * scale : NAN;
 	row->time = event_has_duration(kind) && !r->no_sums ? (double)r->now[kind].ns / 1e9 * scale
 							    : NAN;
+	memset(&r->now[kind], 0, sizeof(r->now[kind]));
 }
 
 static void forget_row(struct event_rate *row)
@@ -162,7 +163,9 @@ static void step_row(struct event_rates *r, struct event_rate *row, const struct
 	if (watched) {
 		scale_row(r, row, c, seconds);
 	} else {
-		/* It was off in all of the interval: earlier values stay. */
+		/* As far as is known it was off in all of the interval: earlier values stay.
+		 * Counts are read at once, coverage is drained later: what was counted belongs to
+		 * a window of the next interval. */
 		row->state = EVENT_RATE_SAMPLED;
 		r->unwatched_s[kind] += seconds;
 	}
@@ -172,6 +175,7 @@ static void step_row(struct event_rates *r, struct event_rate *row, const struct
 		  coverage_failed(c, kind) ? "its probes could not be placed again"
 					   : "over --max-overhead even as samples");
 	forget_row(row);
+	memset(&r->now[kind], 0, sizeof(r->now[kind]));
 	row->share = 0;
 }
 
@@ -187,7 +191,6 @@ void event_rates_step(struct event_rates *r, struct coverage *c, double seconds)
 		if (r->rows[i].state != EVENT_RATE_MISSING)
 			step_row(r, &r->rows[i], c, seconds);
 	}
-	memset(r->now, 0, sizeof(r->now));
 	coverage_mark(c);
 }
 

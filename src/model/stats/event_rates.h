@@ -51,7 +51,7 @@ struct event_rates {
 	uint64_t kinds; /* bit set: kinds that have a row */
 	struct event_rate rows[NR_EVENT_KINDS];
 	unsigned int nr; /* rows */
-	/* In the current interval, by kind. */
+	/* By kind: since the end of the last interval in which it was watched. */
 	struct {
 		uint64_t count, bytes, ns, lost;
 	} now[NR_EVENT_KINDS];
