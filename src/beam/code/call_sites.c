@@ -11,7 +11,7 @@
 
 #define CODE_MAX (256u << 20) /* of one module */
 
-/* Can the module call one of the targets: are they exported, or its own? */
+/* True if the module may call one of the targets: one is exported, or a function of the module. */
 static bool may_call(const struct module *m, const struct call_target *const *targets,
 		     const raddr *exports, size_t nr)
 {

@@ -23,14 +23,14 @@
 #define READ_TRIES    4
 /*
  * The code of a NIF after its prologue is replaced (emit_call_nif() in instr_bif.cpp) by a jump,
- * padded to a word, and three words: the C function of ErtsNativeFunc, erl_module_nif, and for a
- * dirty NIF, whose first word is only a scheduling function, the C function proper.
+ * padded to 8 bytes, and three words: the C function of ErtsNativeFunc, which for a dirty NIF only
+ * schedules it; erl_module_nif; and the C function that does the work of a dirty NIF, else 0.
  */
 #define NIF_FUNCTION	   (BEAM_CALL_PROLOGUE + 8)
 #define NIF_LIBRARY	   (BEAM_CALL_PROLOGUE + 16)
 #define NIF_DIRTY_FUNCTION (BEAM_CALL_PROLOGUE + 24)
 #define HEAD_SIZE	   (BEAM_CODE_INFO_SIZE + NIF_DIRTY_FUNCTION + 8)
-#define CODE_INFO_MFA	   16 /* as l->code_info_mfa; {module, function, arity} */
+#define CODE_INFO_MFA	   16 /* {module, function, arity}; the layout is refused if it differs */
 
 struct finder {
 	struct beam_node *n;
@@ -64,7 +64,8 @@ static void add(struct finder *f, const struct call_target *t)
 		vec_push(&f->out->v, *t);
 }
 
-/* True if the JIT record of the code at the entry has the same name; sets the serial. */
+/* True if the JIT's name of the code at the entry is that of *t, or no JIT records are at hand.
+ * Sets the serial. */
 static bool jit_agrees(const struct finder *f, struct call_target *t)
 {
 	struct strbuf module = STRBUF_INIT, name = STRBUF_INIT;
@@ -108,7 +109,8 @@ static void find_kind(const struct finder *f, struct call_target *t, const struc
 		t->kind = CALL_TARGET_INLINED_BIF;
 }
 
-/* Adds a function; `head` has the ErtsCodeInfo at `info` and the first bytes of code behind it. */
+/* Adds a function if it matches the query.  `head` is a copy of its ErtsCodeInfo, which is at
+ * `info`, and of the first bytes of its code. */
 static void take_function(struct finder *f, const struct module *m, raddr info, const uint8_t *head)
 {
 	uint64_t arity = bytes_u64(head, CODE_INFO_MFA + 16);
@@ -137,7 +139,7 @@ static void take_function(struct finder *f, const struct module *m, raddr info, 
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-/* Reads heads of functions, but not beyond the module's code. */
+/* Adds the functions at `infos`.  Pointers to outside of the module's code count as unreadable. */
 static void read_heads(struct finder *f, const struct module *m, const raddr *infos, size_t nr)
 {
 	uint8_t *heads = xcalloc(nr + 1, HEAD_SIZE);

@@ -7,10 +7,10 @@
  *   Erlang code  `entry`, the first byte behind the function's ErtsCodeInfo.  Calls of every kind
  *                come there once: local ones, those through the export, apply, funs (by way of
  *                their trampoline), a new process, tail calls, a trap of a BIF.  A process that
- *                yields at the entry goes on behind it (i_test_yield, BEAM_CALL_PROLOGUE bytes
- *                further), and a function that is traced in the node calls the tracer from the
- *                prologue, between the two: at `entry` the stack is still the caller's, behind the
- *                prologue it may hold the frames of return_trace.
+ *                yields there resumes behind the prologue (i_test_yield, BEAM_CALL_PROLOGUE bytes
+ *                further).  The prologue of a function that is traced in the node calls the tracer:
+ *                at `entry` the stack is still the caller's, behind the prologue it may hold the
+ *                frames of return_trace.
  *                In registers: r13 Process *, rbx X registers, rsp the stack: [rsp] is the return
  *                address (jit/x86/beam_asm.hpp, OTP 25 to 29).
  *   BIF, NIF     `c_function`.  Calls of BIFs from compiled code do not pass Erlang code at all
@@ -21,8 +21,8 @@
  *                NIF: rdi ErlNifEnv * with the Process * at BEAM_NIF_ENV_PROC, esi number of
  *                arguments, rdx arguments.  Its calls pass `entry` too, each once, dirty or not,
  *                with the registers of a call of Erlang code.
- *   dirty        The same, on a thread of a dirty scheduler.  A NIF's env then holds a shadow of
- *                the process, with its id and heap; X registers are the dirty scheduler's.
+ *   dirty        As BIF and NIF, on a thread of a dirty scheduler.  A NIF's env then holds a shadow
+ *                of the process, with its id and heap; X registers are the dirty scheduler's.
  *
  * A module that was loaded again has another `code`, `serial` and, mostly, `entry`; processes that
  * run its old code still call the old functions at the old addresses.
@@ -51,12 +51,12 @@ enum call_target_kind {
 	CALL_TARGET_ERLANG,
 	CALL_TARGET_BIF,
 	/*
-	 * The loader replaces calls in compiled code by an instruction: calls by apply, funs and
-	 * spawn arrive as above (at `entry`, where `c_function` is 0), others may not.  Of guard
-	 * BIFs, on OTP 25 to 29, no call of +, -, *, div, band, =:=, element/2, hd/1, length/1 and
-	 * the like arrives; on 27 and 29 none of <, >=, max/2, map_get/2, map_size/1 and node/1
-	 * either; of is_atom/1, tuple_size/1, ==, tl/1 and the like those outside of guards arrive
-	 * if the compiler does not know the operands' types.
+	 * A BIF whose calls in compiled code the loader replaces by an instruction.  Calls by
+	 * apply, funs and spawn reach its C function (or `entry` if `c_function` is 0), other calls
+	 * may not.  Of guard BIFs, on OTP 25 to 29, no call of +, -, *, div, band, =:=, element/2,
+	 * hd/1, length/1 and the like does; on 27 and 29 none of <, >=, max/2, map_get/2,
+	 * map_size/1 and node/1 either; of is_atom/1, tuple_size/1, ==, tl/1 and the like calls
+	 * outside of guards do if the compiler does not know the operands' types.
 	 */
 	CALL_TARGET_INLINED_BIF,
 	CALL_TARGET_NIF,
@@ -78,7 +78,7 @@ struct call_targets {
 	VEC(struct call_target) v; /* by module's, then function's text, then arity */
 	uint64_t unreadable; /* functions that could not be read, or differ from the JIT's record */
 	uint64_t beyond;     /* number of functions beyond CALL_TARGETS_MAX */
-	bool moved;	     /* code was loaded during all attempts: try again */
+	bool moved;	     /* code was loaded during every attempt to read it: try again */
 };
 
 /* NULL and CALL_ARITY_ANY match all.  `module` may be given without "Elixir.". */
@@ -88,11 +88,11 @@ struct call_query {
 };
 
 /*
- * `jit` must be up to date; may be NULL.  0 with no targets if the functions that match cannot be
- * read; `unreadable` then counts them.
+ * `jit` must be up to date; may be NULL.  Returns 0 without targets if the only functions that may
+ * match could not be read or verified; `unreadable` is their number.
  *   ERROR_KIND_FAILED       -ENOENT: no such module is loaded, no such function, no such arity; the
- *                           text names near ones that there are
- *   ERROR_KIND_UNSUPPORTED  tables that were not found, or no JIT
+ *                           text suggests similar names
+ *   ERROR_KIND_UNSUPPORTED  a table of the VM was not found, or the node interprets its code
  */
 int call_targets_find(struct call_targets *out, struct beam_node *n, const struct jit_code *jit,
 		      const struct call_query *query, struct error *err);

@@ -12,8 +12,8 @@
 #include "beam/term/atoms.h"
 
 #define MAX_BIFS 10000 /* OTP 29 has about 700 */
-/* Fields of BifEntry beyond those in node.h: `impl`, the C function proper where `f` only schedules
- * it on a dirty scheduler, and `kind` (bif.h, utils/make_tables, OTP 25 to 29). */
+/* Fields of BifEntry that node.h lacks: `impl`, the C function that does the work (`f` is the same,
+ * or schedules it on a dirty scheduler), and `kind` (bif.h, utils/make_tables, OTP 25 to 29). */
 #define BIF_IMPL       32
 #define BIF_KIND       40
 #define BIF_KIND_GUARD 2

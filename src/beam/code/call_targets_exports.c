@@ -10,14 +10,14 @@
 #include "beam/code/index_table.h"
 
 /*
- * Export.dispatch.addresses[] is its first field, one address for each code index.  Behind
- * Export.info are a word of padding, an instruction, and the address of the function while the
- * export leads to its own trampoline: if it is traced, or its module's on_load function is pending
- * (export.h, OTP 25 to 29).
+ * An Export begins with dispatch.addresses[], one address for each code index.  While it is traced,
+ * or its module's on_load function is pending, that address is of the Export's own trampoline.  The
+ * trampoline is behind Export.info: a word of padding, an instruction, and the address of the
+ * function (export.h, OTP 25 to 29).
  */
 #define EXPORT_TRAMPOLINE_ADDRESS (BEAM_CODE_INFO_SIZE + 16)
 #define EXPORT_READ_MAX		  256
-/* struct export_entry {IndexSlot slot; Export *ep}, as in memory_code.c. */
+/* Offset of `ep` in struct export_entry {IndexSlot slot; Export *ep}. */
 #define STAGED_ENTRY_OBJECT 24
 
 /* The exports in the table of the active code index. */

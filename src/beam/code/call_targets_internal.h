@@ -24,21 +24,21 @@ const struct bif_row *bif_rows_find(const struct bif_rows *rows, uint64_t module
 				    uint32_t arity);
 void bif_rows_free(struct bif_rows *rows);
 
-/* Are calls of this BIF inlined by the JIT, so that they may never reach its C function? */
+/* True if the JIT inlines calls of this BIF, which then may not reach its C function. */
 bool call_is_inlined(const char *module, const char *function, uint32_t arity, bool guard_bif);
 
-/* Addresses that the exports of a module (0 = of all modules) lead to, sorted. */
+/* Addresses of the code that the exports of one module, or of all modules, lead to; sorted. */
 struct export_addresses {
 	VEC(raddr) v;
 };
-/* 0 or negative errno. */
+/* module: atom, 0 = all modules.  0 or negative errno. */
 int export_addresses_read(struct export_addresses *out, struct beam_node *n, uint64_t module);
 bool export_addresses_has(const struct export_addresses *e, raddr entry);
 /* The Export of each function in the active table, 0 = not exported; 0 or negative errno. */
 int exports_find(struct beam_node *n, const struct call_target *const *targets, size_t nr,
 		 raddr *out);
 
-/* Fills err with what was not found and with names that exist; -ENOENT. */
+/* Both set err, with similar names that exist as a hint, and return -ENOENT. */
 int call_targets_no_module(struct beam_node *n, const struct modules *modules, const char *module,
 			   struct error *err);
 /* `of` has all functions of the module. */

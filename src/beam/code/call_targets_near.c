@@ -11,7 +11,7 @@
 #include "beam/term/atoms.h"
 #include "names/elixir.h"
 
-/* Up to three words that are similar to another, the most similar first. */
+/* Up to three words that are similar to `word`, the most similar first. */
 #define NEAR_MAX 3
 struct near_words {
 	const char *word;
@@ -31,7 +31,8 @@ static void fold(char *out, size_t size, const char *text)
 	out[i] = '\0';
 }
 
-/* Twice the edit distance without regard to case; plus 1 if only the case differs. */
+/* Twice the edit distance without regard to case, plus 1 unless the words are identical: words that
+ * differ only in case have distance 1. */
 static size_t distance_of(const char *word, const char *candidate)
 {
 	char a[DISTANCE_MAX_LEN + 2], b[DISTANCE_MAX_LEN + 2];

@@ -14,7 +14,7 @@
 #include "beam/code/callsite_code.h"
 #include "beam/term/atoms.h"
 
-#define MAX_SITES 65536 /* call sites and exports in the cache, which is emptied when full */
+#define MAX_SITES 65536 /* in each cache, of call sites and of exports; a full one is emptied */
 #define MAX_BIFS  10000 /* OTP 29 has about 700 */
 
 struct bif {
@@ -40,7 +40,7 @@ struct callsites {
 	struct keytab sites, exports;
 };
 
-/* Limit of the bytes that fragments push: 4 words at most. */
+/* More bytes below `registers` cannot have been pushed by fragments, which push 4 words at most. */
 #define PUSHED_MAX 128
 
 raddr callsite_return_at(struct mem *mem, bool c_stack, raddr registers, raddr *pushed)
@@ -62,8 +62,8 @@ raddr callsite_return_at(struct mem *mem, bool c_stack, raddr registers, raddr *
 #define SAVED_WORDS  64
 #define FRAGMENT_MAX 1024
 
-/* If the word at `sp` is a return address of a call of a fragment: distance from that fragment's
- * start to `ra`, the smallest for the fragment that holds `ra`.  FRAGMENT_MAX = it is none. */
+/* If the word at `sp` is the return address of a call of a fragment: bytes from that fragment's
+ * start to `ra`, which are fewest for the fragment that contains `ra`; else FRAGMENT_MAX. */
 static raddr fragment_distance(struct mem *mem, const struct address_range *fragments, raddr ra,
 			       raddr sp)
 {
@@ -94,8 +94,9 @@ raddr callsite_stack_top(struct mem *mem, const struct address_range *fragments,
 		if ((saved[i] & 7) || saved[i] < heap || saved[i] >= hend)
 			continue;
 		distance = fragment_distance(mem, fragments, ra, saved[i]);
-		/* A saved value is of the current call, `stop` may be of an earlier one of the same
-		 * fragment.  The first saved value is that of the called function. */
+		/* If both fit, a saved register is preferred to `stop`, which may be from an
+		 * earlier call of the same fragment; and the register that was saved first, by the
+		 * called function itself, to those that its callees saved. */
 		if (distance < least || (top == stop && distance == least)) {
 			least = distance;
 			top = saved[i];
@@ -229,7 +230,8 @@ static bool export_mfa(struct callsites *c, raddr export, uint64_t mfa[3])
 	return true;
 }
 
-/* Reads the C function of a direct call (0 = no such call); false if its constant is unreadable. */
+/* The C function that `call [rip + disp]` before `ra` calls (0 = another instruction); false if the
+ * constant with its address is unreadable. */
 static bool direct_target(struct callsites *c, raddr ra, const uint8_t *code, raddr *function)
 {
 	raddr slot = callsite_code_slot(code, ra);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the return address of a C function to the BIF, NIF or helper that JIT code called:
+ * Finds the BIF, NIF or helper that JIT code called, by the return address of the C function.  The
+ * shared fragment that made the call decides where the callee is found:
  *
  *   call_light_bif_shared   the Export is kept in TMP_MEM2 (OTP 24: the caller loaded it into rcx)
  *   call_bif_shared, NIFs   Process.current is the function
  *   i_bif_*_shared          the caller loaded the C function into rcx right before its call
- *   anything else           `call [rip + disp]`: the C function stands in a constant pool
+ *   any other code          `call [rip + disp]`: the C function's address is in a constant pool
  *
- * (jit/x86/instr_bif.cpp, instr_guard_bifs.cpp, beam_asm.hpp of OTP 24 to 29; the results were
- * compared with the running node's.)
+ * (jit/x86/instr_bif.cpp, instr_guard_bifs.cpp, beam_asm.hpp of OTP 24 to 29.)
  */
 #ifndef EBEAM_BEAM_CALLSITE_H
 #define EBEAM_BEAM_CALLSITE_H
@@ -35,10 +35,11 @@ raddr callsite_return_at(struct mem *mem, bool c_stack, raddr registers, raddr *
 
 /*
  * The Erlang stack pointer during a call of C code with return address `ra`, stored at return_at;
- * for builds with native stack.  `stop` is Process.stop, which most helpers and guard BIFs do not
- * update, so that it is from an earlier BIF.  Called by a shared fragment, the right pointer points
- * to a return address of a call of that fragment; unless it is `stop`, it is among the registers
- * that were saved on the C stack.  0 = unknown.  For calls from other code: `stop`.
+ * for builds with native stack.  `stop` is Process.stop, which calls of most helpers and guard BIFs
+ * do not update: it may be from an earlier call.  If a shared fragment made the call, the stack
+ * pointer points to the return address of the call of that fragment: it is `stop` or one of the
+ * registers saved on the C stack that point into the process's heap [heap, hend), whichever fits;
+ * 0 = none does.  If other code made the call, it is `stop`.
  */
 raddr callsite_stack_top(struct mem *mem, const struct address_range *fragments, raddr ra,
 			 raddr return_at, raddr stop, raddr heap, raddr hend);

@@ -11,18 +11,18 @@
 /* Bytes before a return address that are enough for the call and the load of its argument. */
 #define CALLSITE_CODE_SIZE 24
 
-/* Both get the bytes that end at the return address `ra`; 0 = there is no such call. */
+/* Both get the CALLSITE_CODE_SIZE bytes before the return address; 0 = there is no such call. */
 /* Address of the constant that holds the called C function. */
 raddr callsite_code_slot(const uint8_t *code, raddr ra);
 /* The C function that is passed to a guard BIF's fragment. */
 raddr callsite_code_guard(const uint8_t *code);
 
-/* True if the code at the return address takes the Erlang stack pointer from a register that C
- * functions save, and not from Process.stop (emit_enter_runtime() without Update::eStack,
- * beam_asm.hpp: rbp in OTP 25 to 29, r12 in 24). */
+/* True if the code at the return address restores the Erlang stack pointer from a callee-saved
+ * register and not from Process.stop (emit_enter_runtime() without Update::eStack, beam_asm.hpp:
+ * rbp in OTP 25 to 29, r12 in 24).  `code`: CALLSITE_AFTER_SIZE bytes. */
 #define CALLSITE_AFTER_SIZE 3
 bool callsite_code_keeps_stack(const uint8_t *code);
-/* The target of the call, direct or by a jump, with return address `ra`; 0 = it is no call. */
+/* The target of the call that returns to `ra`, also if a jump leads there; 0 = there is no call. */
 raddr callsite_code_called(struct mem *mem, raddr ra);
 
 /* The Export of a light BIF in OTP 24, by the return address of its caller; 0 = unknown. */

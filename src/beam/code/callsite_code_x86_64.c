@@ -56,9 +56,9 @@ raddr callsite_code_called(struct mem *mem, raddr ra)
 }
 
 /*
- * The Export of a light BIF in OTP 24 (emit_call_light_bif() of instr_bif.cpp).  The code at the
- * caller's return address begins with `movabs rcx, imm64`.  Its address is loaded by `lea rdx, [rip
- * + disp]` (48 8d 15), right before the call of 6 bytes and its padding.
+ * In OTP 24 the code of a call of a light BIF (emit_call_light_bif() of instr_bif.cpp) begins with
+ * `movabs rcx, Export`.  The address of this beginning is loaded by `lea rdx, [rip + disp]`
+ * (48 8d 15), right before the padding and the call of 6 bytes that returns to `ra`.
  */
 raddr callsite_code_light_bif(struct mem *mem, raddr ra)
 {

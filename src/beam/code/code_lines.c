@@ -76,7 +76,8 @@ static const char *file_of(const struct beam_node *n, const struct line_table *t
 	return known[file];
 }
 
-/* LOC_FILE() and LOC_LINE() of beam_code.h; file 0 is the module's own, location 0 means none. */
+/* Decodes locations as LOC_FILE() and LOC_LINE() of beam_code.h do: file 0 is the module's own,
+ * line 0 is unknown. */
 static void fill(struct code_lines *out, const struct beam_node *n, const struct line_table *t,
 		 raddr start, raddr end, const uint64_t *addresses, const uint8_t *locations)
 {
@@ -141,7 +142,8 @@ const struct code_line *code_lines_at(const struct code_lines *l, uint32_t funct
 {
 	size_t nr = COUNT_UP_TO(l->nr, i, l->at[i].start, offset);
 
-	/* The line of a function's head is at an address before its code. */
+	/* The first line of a function may have an address before its code, but not before its
+	 * ErtsCodeInfo; lines before that belong to another function. */
 	if (nr == 0 || !l->at[nr - 1].line ||
 	    l->at[nr - 1].start + BEAM_CODE_INFO_SIZE + BEAM_CALL_PROLOGUE < function)
 		return NULL;

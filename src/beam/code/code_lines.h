@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines of code from a module's BeamCodeHeader (beam_code.h, beam_ranges.c of OTP 24 to 29), for
- * code whose JIT record has none. */
+/* Source lines from a module's BeamCodeHeader (beam_code.h, beam_ranges.c of OTP 24 to 29), for
+ * code whose JIT record has no lines. */
 #ifndef EBEAM_BEAM_CODE_LINES_H
 #define EBEAM_BEAM_CODE_LINES_H
 
@@ -24,7 +24,8 @@ struct code_lines {
 };
 
 /* Reads the lines of a module whose code is at [start, end), unless there are more than `most`.
- * False if the module's header is not filled in yet, or was freed. */
+ * True without lines if the module has no line table.  False if its header is not filled in yet, or
+ * was freed. */
 bool code_lines_read(struct code_lines *out, const struct beam_node *n, raddr start, raddr end,
 		     const char *module, size_t module_len, size_t most);
 void code_lines_free(struct code_lines *l);

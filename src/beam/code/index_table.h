@@ -20,20 +20,20 @@ struct index_objects {
 	VEC(raddr) v; /* addresses; 0: could not be read */
 };
 
-/* 0; -EBADMSG if `table` is no IndexTable; or errno of the failed read. */
+/* 0; -EBADMSG if `table` is no IndexTable; or negative errno of the failed read. */
 int index_table_read(struct index_table *out, struct mem *mem, const struct beam_layout *l,
 		     raddr table);
-/* Addresses of all objects, by number. */
+/* Addresses of all objects, by number.  0 or negative errno. */
 int index_table_objects(struct index_objects *out, struct mem *mem, const struct index_table *t);
 /* Addresses of the objects from number `first` on; out->v.data[0] is number `first`. */
 int index_table_objects_from(struct index_objects *out, struct mem *mem,
 			     const struct index_table *t, uint32_t first);
 
-/* Size of a Hash alone (hash_table_sz() of hash.c). */
+/* Bytes of a Hash with its buckets and name, without its objects (hash_table_sz() of hash.c). */
 int hash_table_bytes(uint64_t *bytes, struct mem *mem, const struct beam_layout *l, raddr table);
 
-/* Reads `size` bytes of each object at addrs[i] + offset to out + i * size; ok[i] = it could be
- * read.  `nr` may be of any size. */
+/* Reads `size` bytes of each object, from addrs[i] + offset to out + i * size; ok[i] = they could
+ * be read. */
 void read_objects(struct mem *mem, const raddr *addrs, size_t nr, raddr offset, void *out,
 		  size_t size, bool *ok);
 

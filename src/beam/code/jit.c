@@ -18,13 +18,13 @@
 #define MAX_RECORD_SIZE (64u << 20)  /* bytes; the largest seen is below 1 MiB */
 #define MAX_TOTAL_SIZE	(512u << 20) /* of all records; a fresh node has 1.5 MB */
 #define MAX_CODE_SIZE	(256u << 20)
-#define MAX_LINES	(16u << 20) /* if records have none; a fresh node has 25,000 */
+#define MAX_LINES	(16u << 20) /* of all code headers; a fresh node has 25,000 */
 
 /* How often a list that changed while it was read is read again. */
 #define LIST_ATTEMPTS 8
 
-/* How often the lines of a module without lines in its record are searched: its header is filled in
- * after its record is published. */
+/* Attempts to read a module's lines from its code header, which is filled in only after the
+ * module's record is published. */
 #define LINES_ATTEMPTS 8
 
 enum record_kind { RECORD_EMULATOR = 0, RECORD_MODULE = 1 };
@@ -72,7 +72,7 @@ struct jit_code {
 #define RANGE_HEAD  16
 #define LINE_HEAD   12
 
-/* Size of the range at `at` with its lines, or 0 if it does not fit. */
+/* Bytes of the range at `at` with its lines; 0 if they exceed the record. */
 static uint32_t range_size(const uint8_t *bytes, uint32_t size, uint32_t at)
 {
 	uint64_t end = at;
@@ -181,7 +181,8 @@ static void remove_at(struct jit_code *j, size_t i, size_t nr)
 	j->modules.len -= nr;
 }
 
-/* Inserts m and takes ownership.  Modules that it overlaps were purged, and their memory reused. */
+/* Inserts m and takes ownership.  Removes modules that it overlaps: they were purged, and their
+ * memory reused. */
 static void insert(struct jit_code *j, struct module *m)
 {
 	size_t i = lower(j, m->start), nr = 0;
@@ -197,8 +198,8 @@ static void insert(struct jit_code *j, struct module *m)
 	j->total_size += m->size;
 }
 
-/* The pseudo module of shared fragments is called `global`, as a module of application kernel: the
- * names of its ranges begin with "global::". */
+/* The pseudo module of shared fragments is called `global`, and so is a module of application
+ * kernel, which also has the ranges "global::codeHeader" and "global::codeFooter". */
 static bool is_fragment_block(const struct module *m)
 {
 	uint32_t at = MODULE_HEAD + m->name_len;
@@ -215,7 +216,8 @@ static bool is_fragment_block(const struct module *m)
 	return false;
 }
 
-/* Converts a record of OTP 24 to the format of later releases; others are left as they are. */
+/* Converts a valid record of OTP 24 to the format of later releases and returns true; leaves other
+ * records as they are. */
 static bool modernize(struct jit_code *j, uint8_t **bytes, uint32_t *size)
 {
 	uint8_t *converted;

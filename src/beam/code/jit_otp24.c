@@ -17,9 +17,9 @@
 #define MAX_CODE_SIZE (256u << 20)
 #define MAX_NAME      1024 /* beam_asm_module.cpp has a buffer of that size */
 
-/* The VM's own functions in OTP 24: the module has this name, but its functions have that of
- * erts_internal.  They have no prologue, though the record counts its size to the preceding range.
- * normal_exit follows apply/3 without a range of its own. */
+/* The module of the VM's own functions in OTP 24.  Records name its functions as those of module
+ * erts_internal, and let each begin the size of a prologue too late, as if it had one.  normal_exit
+ * is behind apply/3 without a range of its own. */
 #define VM_MODULE   "erts_beamasm"
 #define VM_PREFIX   "erts_internal:"
 #define NORMAL_EXIT VM_MODULE ":normal_exit/0"
@@ -47,8 +47,8 @@ static void put_range(struct converter *c, raddr start, raddr end, const char *n
 	jit_record_add(&c->to, (uint32_t)(start - c->start), (uint32_t)(end - c->start), name, len);
 }
 
-/* Adds ranges of normal_exit as in OTP 25: the byte before its address, which a lookup of that
- * return address finds, is a range of its own. */
+/* Adds ranges of normal_exit as in OTP 25, where the byte before its address is a range of its own:
+ * its address is a return address, and these are looked up by the byte before. */
 static void put_normal_exit(struct converter *c, raddr end)
 {
 	static const char name[] = NORMAL_EXIT, before[] = NORMAL_EXIT PRECEDING;

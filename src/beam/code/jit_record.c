@@ -18,7 +18,7 @@ void jit_record_begin(struct jit_record *r, raddr start, uint32_t size, const ch
 	*r = (struct jit_record){.bytes = STRBUF_INIT};
 	put(r, MODULE_KIND, 8);
 	put(r, start, 8);
-	put(r, 0, 4); /* number of functions: jit_record_end() */
+	put(r, 0, 4); /* number of functions, set by jit_record_end() */
 	put(r, size, 4);
 	put(r, len, 2);
 	strbuf_add(&r->bytes, module, len);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See literal_area.h.  The variable has no symbol in OTP 29, but release_area_switch/0 begins with
- * a check that its caller is the process in the variable before it (beam_bif_load.c, OTP 25 to 29):
+ * See literal_area.h.  The variable has no symbol in OTP 29, but is in memory right behind
+ * erts_literal_area_collector.  BIF release_area_switch/0 begins with a check that its caller is
+ * that process (beam_bif_load.c, OTP 25 to 29):
  *
- *   ...  builds of the distribution have no prologue before it, those of upstream's sources have
+ *   ...  a prologue, in some builds
  *   cmp [rip + erts_literal_area_collector], rdi
  *   ...
- *   one of the instructions behind it refers to [rip + erts_copy_literal_area__]
+ *   one of the next instructions refers to [rip + erts_copy_literal_area__]
  */
 #include "beam/code/literal_area.h"
 
@@ -23,7 +24,8 @@
 #define COMPARE	     "\x48\x39\x3d" /* cmp [rip + disp32], rdi */
 #define COMPARE_SIZE 7
 
-/* Does an instruction have it as displacement?  An immediate of 4, 1 or no bytes may follow. */
+/* True if the code has a displacement that, relative to the end of its instruction, is address
+ * `to`; the instruction may end with an immediate of 4, 1 or no bytes. */
 static bool refers(const uint8_t *code, size_t size, raddr addr, raddr to)
 {
 	static const unsigned int rest[] = {0, 1, 4};

@@ -14,7 +14,7 @@ struct module {
 	uint64_t size;	    /* bytes of the current code, header included */
 	uint32_t functions; /* generated ones (module_info) included */
 	bool old_code;	    /* erlang:check_old_code/1 */
-	raddr old_start;    /* BeamCodeHeader of the old code, which all of it follows */
+	raddr old_start;    /* BeamCodeHeader of the old code, its start; 0 = none */
 	uint64_t old_size;
 	bool on_load; /* its on_load function has not returned yet */
 	bool nifs;    /* a NIF library is loaded */
@@ -28,23 +28,24 @@ struct modules {
 	VEC(struct module) v; /* sorted by the text of the name */
 	uint64_t code_size;   /* bytes of all code, old code included: loaded_code in the VM */
 	uint64_t unreadable;  /* entries that could not be read */
-	bool moved;	      /* code was loaded in each attempt: rows may not be consistent */
+	bool moved; /* code was loaded during each attempt: the list may be inconsistent */
 };
 
-/* ERROR_KIND_UNSUPPORTED if the tables, or the active code index, were not found. */
+/* ERROR_KIND_UNSUPPORTED if the module tables, or the active code index, were not found. */
 int modules_read(struct modules *out, const struct beam_node *n, struct error *err);
 void modules_free(struct modules *m);
 
 /*
- * Detects changes of one module that affect calls of it: its code is loaded, deleted, or made
- * current by its on_load function, or its NIF library changes.  Mostly costs two reads.
+ * Reads one module again and again, so that the caller detects what affects calls of it: its code
+ * is loaded, deleted, or made current by its on_load function, or its NIF library changes.  Mostly
+ * costs three small reads of the node's memory.
  */
 struct module_watch {
 	uint64_t name; /* atom term */
-	raddr at[3];   /* its entry in each table, by code index; 0 = not searched yet */
+	raddr at[3];   /* its entry in each table, by code index; 0 = not found yet */
 };
 /* Fills name, code, sizes, on_load and the fields of NIFs and old code.  -ENOENT: the active table
- * has no such module; -EAGAIN: the table changed meanwhile. */
+ * has no such module; -EAGAIN: another table became active meanwhile. */
 int module_watch_read(struct module_watch *w, const struct beam_node *n, struct module *out);
 
 /* The active code index, 0 to 2; negative errno. */
