@@ -4,9 +4,9 @@
  * any build that is not stripped), else by shape.
  *
  * A shape search examines one copy of the executable's writable data for bytes that only the table
- * can have, and follows pointers into the process to verify.  If several places match, the anchor
- * stays 0.  The searches use only struct anchor_space, so that tests can run them on artificial
- * memory.
+ * can have, and follows pointers into the process to verify.  If several addresses match, the
+ * anchor stays 0.  The searches use only struct anchor_space, so that tests can run them on
+ * artificial memory.
  */
 #ifndef EBEAM_BEAM_ANCHORS_H
 #define EBEAM_BEAM_ANCHORS_H
@@ -52,7 +52,7 @@ enum sched_type { /* ErtsSchedType, erts/emulator/beam/erl_process.h, OTP 25 to 
 /* Fills n->anchors and opens n->atoms (to find this_node).  Uses n->mem, objects, elf, bias and
  * layout.  Anchors that are not found stay 0; the checks fail if ebeam needs one of them. */
 void anchors_find(struct beam_node *n);
-/* Only one of the two ways: for tests and doctor.  Both expect zeroed anchors. */
+/* Only by symbol, only by shape: for tests and doctor.  Both expect zeroed anchors. */
 void anchors_find_by_symbol(struct beam_node *n);
 void anchors_find_by_shape(struct beam_node *n);
 
@@ -61,9 +61,9 @@ raddr shape_find_ptab(const struct anchor_space *s, unsigned int id_tag);
 raddr shape_find_atom_table(const struct anchor_space *s);
 /* Address of the first of three adjacent IndexTables with this name. */
 raddr shape_find_code_tables(const struct anchor_space *s, const char *name);
-/* The ErlNode; *variable is the only variable that points to it, 0 if there are several. */
+/* The ErlNode of this node; *variable: address of the only variable that points to it, else 0. */
 raddr shape_find_this_node(const struct anchor_space *s, struct beam_atoms *atoms, raddr *variable);
-/* The Hash of all DistEntry, which has that of this ErlNode; anchors_dist.c. */
+/* The Hash of all DistEntry, recognised by the DistEntry of this node; anchors_dist.c. */
 raddr shape_find_dist_table(const struct anchor_space *s, raddr this_node);
 raddr shape_find_bif_table(const struct anchor_space *s, uint32_t *nr);
 struct anchor_schedulers shape_find_schedulers(const struct anchor_space *s, enum sched_type type);
@@ -90,15 +90,15 @@ struct jit_entry { /* struct jit_code_entry of GDB's interface */
 #define JIT_RECORD_NAME	     26
 #define JIT_RECORD_EMULATOR  0
 #define JIT_RECORD_MODULE    1
-/* Reads an entry; false if it is malformed or has no valid record. */
+/* Reads an entry; false if it is malformed or its record is not in readable memory. */
 bool space_read_jit_entry(const struct anchor_space *s, raddr addr, struct jit_entry *e);
 
-/* Are these the bytes of a descriptor whose first entry has a valid record? */
+/* True if these are the bytes of a descriptor whose first entry has a valid record. */
 bool shape_is_jit_descriptor(const struct anchor_space *s, const uint8_t *bytes);
 raddr shape_find_jit_descriptor(const struct anchor_space *s);
 /* The function that is called after each store of 1 or 2 to the descriptor's action. */
 raddr shape_find_jit_register(const uint8_t *text, size_t size, raddr text_addr, raddr descriptor);
-/* erts_frame_layout, from the emulator's record in the descriptor's list. */
+/* Address of the copy of erts_frame_layout in the emulator's record of the descriptor's list. */
 raddr shape_find_frame_layout(const struct anchor_space *s, raddr descriptor);
 
 /* erts_allctrs_info[]: each entry points to the first instance of the allocator of its number. */
@@ -116,8 +116,9 @@ raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor);
 raddr shape_find_clock(const struct anchor_space *s);
 
 /* ---- helpers of the searches ----------------------------------------------------------------- */
-/* Address of the only place in the data whose `size` bytes `is` accepts (by their offset); 0 = none
- * or several.  With a name, only places that begin with a Hash of that name are tried. */
+/* Calls `is` for each multiple of 8 as offset in the data, with `size` bytes behind it, and returns
+ * the address of the only one that it accepts; 0 = none or several.  With a name, it is only called
+ * for the offset of a Hash of that name. */
 raddr space_find_only(const struct anchor_space *s, const char *name, size_t size,
 		      bool (*is)(const struct anchor_space *s, size_t at, uint64_t arg),
 		      uint64_t arg);
@@ -125,7 +126,8 @@ bool space_is_readable(const struct anchor_space *s, raddr addr, size_t size);
 bool space_is_pointer(const struct anchor_space *s, raddr addr, size_t size); /* aligned, and
 									       * mapped readable */
 bool space_is_executable(const struct anchor_space *s, raddr addr);
-bool space_is_erlang_code(const struct anchor_space *s, raddr addr); /* or may be */
+/* Executable; for the interpreter only readable, as its code is data. */
+bool space_is_erlang_code(const struct anchor_space *s, raddr addr);
 
 /* Reads from the copy of the data. */
 static inline uint32_t space_u32(const struct anchor_space *s, size_t offset)

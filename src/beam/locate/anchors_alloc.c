@@ -14,12 +14,13 @@
 
 /* ---- allocators ----------------------------------------------------------------------------- */
 
-/* Entries of erts_allctrs_info[]: none, sys_alloc, then ten on alloc_util, then test_alloc. */
+/* Entries of erts_allctrs_info[]: an empty one, sys_alloc, ten based on alloc_util, test_alloc. */
 #define INFO_ENTRIES 13
 #define INFO_FIRST   2
-#define INFO_MIN     8 /* of the ten; some may be disabled (+M...e false) */
+#define INFO_MIN     8 /* of the ten must be enabled; some may not be (+M...e false) */
 
-/* Is it an Allctr_t?  It has its own numbers, and a name as "eheap_". */
+/* True if an Allctr_t is at addr: with this number of its allocator, this index of the instance,
+ * and a name like "eheap_". */
 static bool is_instance(const struct anchor_space *s, raddr addr, uint32_t number, uint32_t ix)
 {
 	const struct beam_layout *l = s->layout;
@@ -49,7 +50,8 @@ static bool is_allocator(const struct anchor_space *s, const uint8_t *info, uint
 	return is_instance(s, first, number, 0);
 }
 
-/* Checks in the copy only: entry 0 is empty, entry 1 is malloc, and flags are 0 or 1. */
+/* Checks the copy of the data, as the node is slower to read: entry 0 is empty, entry 1 is malloc,
+ * and flags are 0 or 1. */
 static bool looks_like_info(const struct anchor_space *s, size_t at)
 {
 	if (space_u64(s, at) || space_u64(s, at + 8) || space_u64(s, at + 16))
@@ -90,8 +92,9 @@ raddr shape_find_allocators(const struct anchor_space *s)
 /* ---- ETS ------------------------------------------------------------------------------------ */
 
 /*
- * meta_name_tab of OTP 29 (erl_db.c): 2^n buckets of 32 bytes; an empty one is {pointer to its own
- * next word, u32 0 and 1, [], NULL}.  Up to OTP 28 the counter's symbol is exported.
+ * The counter erts_ets_misc_mem_size (its symbol is exported up to OTP 28) is found by its value
+ * and its distance to the pointer to meta_name_tab, the table of names (erl_db.c, OTP 29): 2^n
+ * buckets of 32 bytes; an empty one is {pointer to its own next word, u32 0 and 1, [], NULL}.
  */
 #define BUCKET_SIZE	  32
 #define BUCKETS_PROBE	  32
@@ -99,9 +102,10 @@ raddr shape_find_allocators(const struct anchor_space *s)
 #define BUCKETS_MAX	  (1u << 22)
 #define BUCKETS_CHUNK	  1024
 #define BUCKET_EMPTY_WORD (1ull << 32)
-/* The counter is the size of the table of names plus, for tables that are being traversed, at most
- * MISC_SLACK bytes.  It is MISC_LOCKS bytes, META_NAME_TAB_LOCK_CNT locks of one cache line each,
- * and some padding from the pointer to the table. */
+/* The counter's value is the size of the table of names plus, for ETS tables that are being
+ * traversed, at most MISC_SLACK bytes.  Between the counter and the pointer are MISC_LOCKS bytes,
+ * META_NAME_TAB_LOCK_CNT locks of one cache line each, and at most MISC_NEAR bytes of padding; a
+ * compiler may place them otherwise, but no farther apart than MISC_WINDOW bytes. */
 #define MISC_SLACK  65536
 #define MISC_LOCKS  (256 * 64)
 #define MISC_NEAR   256
@@ -135,7 +139,7 @@ static size_t count_buckets(const struct anchor_space *s, raddr addr)
 {
 	size_t last = 0, end = 0, size = BUCKETS_MIN;
 
-	/* The table is allocated memory: skips pointers into the executable, which are the most. */
+	/* The table is in allocated memory: skips pointers into the executable, as most are. */
 	if (addr - s->data_addr < s->data_size || addr - s->rodata_addr < s->rodata_size ||
 	    (addr >= s->text && addr < s->text_end) ||
 	    !space_is_pointer(s, addr, BUCKETS_MIN * BUCKET_SIZE) ||
@@ -152,7 +156,8 @@ static size_t count_buckets(const struct anchor_space *s, raddr addr)
 	return end ? size : 0;
 }
 
-/* The only possible counter at a distance of `from` to `to` bytes from the pointer to the table. */
+/* The only possible counter at a distance of `from` to `to` bytes from the pointer to the table,
+ * which is at offset `table` of the data; 0 = none or several. */
 static raddr find_misc(const struct anchor_space *s, size_t table, uint64_t size, size_t from,
 		       size_t to)
 {
@@ -172,8 +177,8 @@ static raddr find_misc(const struct anchor_space *s, size_t table, uint64_t size
 	return found;
 }
 
-/* Searches first where only the locks and padding are between the two, as other counters can have
- * the same value. */
+/* Searches first where only the locks and padding are between the counter and the pointer, as other
+ * counters can have the same value. */
 static raddr find_misc_near(const struct anchor_space *s, size_t table, uint64_t size)
 {
 	raddr found = find_misc(s, table, size, MISC_LOCKS, MISC_LOCKS + MISC_NEAR);

@@ -20,8 +20,8 @@ static int64_t word_at(const struct anchor_space *s, size_t offset)
 	return (int64_t)space_u64(s, offset);
 }
 
-/* Can the words at `at` be a correction {erl_mtime, os_mtime, ..}?  Since minit the two clocks may
- * differ by 1 %; twice that and one second are accepted. */
+/* True if the words at `at` may be a correction {erl_mtime, os_mtime, ..}: the two clocks may
+ * differ by 1 % of the time since minit; 2 % and one second are accepted. */
 static bool is_instance(const struct anchor_space *s, size_t at, int64_t minit)
 {
 	int64_t erl = word_at(s, at), os = word_at(s, at + 8), slack;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * the_active_code_index where its symbol is hidden: the JIT's fragments load it when a process is
- * scheduled in, and the code has its address.  See anchors.h.
+ * scheduled in, and their code contains its address.  See anchors.h.
  *
  *   mov rdi, &the_active_code_index    48 bf imm64, or bf imm32
  *   mov esi, ERTS_SAVE_CALLS_CODE_IX
@@ -20,11 +20,13 @@
 #define CODE_MAX   (4u << 20) /* the fragments take 70 kB */
 #define LIST_TRIES 20
 
-/* Bytes from the end of the address to the load: one more instruction, with an immediate. */
+/* Bytes behind the first `mov` in which the load must be; between the two is one instruction with
+ * an immediate. */
 #define LOAD_WINDOW 12
 #define CODE_IX_MAX 2 /* ERTS_NUM_CODE_IX - 1 */
 
-/* The variable's address if its load begins at code[at]; *end is then the offset behind that. */
+/* The address that a `mov rdi, address` at code[at] loads, *end is then the offset behind it; 0 =
+ * there is no such instruction. */
 static raddr loaded_address(const uint8_t *code, size_t size, size_t at, size_t *end)
 {
 	if (at + 10 <= size && code[at] == 0x48 && code[at + 1] == 0xbf) {
@@ -73,7 +75,8 @@ static bool is_fragments(const uint8_t *head, raddr *base, uint32_t *size)
 	       memcmp(head + JIT_RECORD_NAME, "global", 6) == 0 && *size > 0 && *size <= CODE_MAX;
 }
 
-/* Searches the list for the fragments.  False: the end was not reached, an entry was freed. */
+/* Searches the code of the fragments in the list.  False if an entry was freed meanwhile, so that
+ * the end of the list was not reached. */
 static bool search_list(const struct anchor_space *s, raddr descriptor, raddr *found,
 			bool *ambiguous)
 {
@@ -106,7 +109,8 @@ raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor)
 	raddr found = 0;
 	bool ambiguous = false;
 
-	/* The fragments have the oldest entry, near the list's end; it is enough to find that. */
+	/* The fragments have the oldest entry, near the list's end: a walk that has found them need
+	 * not reach the end. */
 	for (int i = 0; i < LIST_TRIES; i++)
 		if (search_list(s, descriptor, &found, &ambiguous) || found)
 			break;

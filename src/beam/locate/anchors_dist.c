@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of nodes by shape: a Hash with name "dist_table", in which all entries have an atom as
- * name, their number is that of the Hash, and one is this node's.  erl_node_tables.c, hash.h, OTP
- * 25 to 29.
+ * The table of nodes by shape: a Hash with name "dist_table" that has as many entries as it counts,
+ * each with an atom as name, and one of them this node's.  erl_node_tables.c, hash.h, OTP 25 to 29.
  */
 #include <stdlib.h>
 

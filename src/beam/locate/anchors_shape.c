@@ -19,7 +19,7 @@
 #define ADDRESS_MIN 4096u
 #define ADDRESS_MAX (1ull << 47)
 
-/* A search with more candidates than this is given up, as its result should be unique. */
+/* Limit of addresses in .rodata that are tried as a name's; each name should have one. */
 #define CANDIDATES_MAX 64
 
 /* Slots of a process or port table read at once, and in all; used slots are spread over it. */
@@ -70,7 +70,7 @@ bool space_is_erlang_code(const struct anchor_space *s, raddr addr)
 	return s->interpreted ? space_is_pointer(s, addr, 8) : space_is_executable(s, addr);
 }
 
-/* Addresses of a string constant; it may also be the end of a longer one. */
+/* Addresses of a text in .rodata: of a string constant, or of the end of a longer one. */
 struct strings {
 	raddr addrs[CANDIDATES_MAX];
 	size_t nr;
@@ -88,7 +88,7 @@ static void find_strings(const struct anchor_space *s, const char *text, struct 
 	}
 }
 
-/* Is it a Hash with one of these names? */
+/* True if the word that is the name of a Hash at offset `at` points to one of these texts. */
 static bool is_named(const struct anchor_space *s, size_t at, const struct strings *names)
 {
 	uint64_t word = space_u64(s, at + (size_t)s->layout->index_table_name);
@@ -265,7 +265,7 @@ static void read_many(const struct anchor_space *s, const raddr *addrs, size_t n
 	free(ranges);
 }
 
-/* Keeps the variables that point to {.., atom sysname, .., pointer dist_entry}. */
+/* Keeps variables that point to {.., atom sysname, .., pointer dist_entry}; returns how many. */
 static size_t keep_nodes(const struct anchor_space *s, struct node_candidate *c, size_t nr)
 {
 	const struct beam_layout *l = s->layout;
@@ -292,7 +292,7 @@ static size_t keep_nodes(const struct anchor_space *s, struct node_candidate *c,
 	return kept;
 }
 
-/* Keeps candidates whose DistEntry has the same name, which must be the name of a node. */
+/* Keeps candidates whose DistEntry has the same name, and that is "...@..."; returns how many. */
 static size_t keep_named_nodes(const struct anchor_space *s, struct beam_atoms *atoms,
 			       struct node_candidate *c, size_t nr)
 {
@@ -387,7 +387,7 @@ raddr shape_find_bif_table(const struct anchor_space *s, uint32_t *nr)
 
 /* ---- scheduler data ------------------------------------------------------------------------ */
 
-/* Is it the ErtsSchedulerData of number `no` (1..) and of this type? */
+/* True if `bytes` are the ErtsSchedulerData of number `no` (1..) and of this type. */
 static bool is_scheduler(const struct anchor_space *s, const uint8_t *bytes, enum sched_type type,
 			 uint64_t no)
 {
@@ -424,7 +424,8 @@ uint32_t shape_count_schedulers(const struct anchor_space *s, raddr array, enum 
 	return nr;
 }
 
-/* Is the VM's own count of these schedulers in section ERTS_LOW_WRITE, as the array's address? */
+/* True if `nr` is in section ERTS_LOW_WRITE, where the VM has its own count of these schedulers, as
+ * well as the array's address. */
 static bool has_count(const struct anchor_space *s, uint32_t nr)
 {
 	for (raddr at = s->low_write; at + 8 <= s->low_write_end; at += 8)

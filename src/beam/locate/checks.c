@@ -5,7 +5,7 @@
  * accepts one in eight that changed while it was read, and fails only if it fails several times
  * with new samples.  The checks are in checks_process.c, checks_vm.c and checks_fields.c.
  *
- * To add a check: add a function there, and a line to BEAM_CHECKS in checks_internal.h.
+ * To add a check: add a function to one of these, and a line to BEAM_CHECKS in checks_internal.h.
  */
 #include "beam/locate/checks.h"
 
@@ -21,8 +21,9 @@
 #include "beam/locate/checks_internal.h"
 #include "beam/term/atoms.h"
 
-/* A check may fail for a moment, or longer if the node's threads wait for a CPU.  Pauses double;
- * their sum for all checks is limited by PATIENCE_US. */
+/* A check that fails is repeated after a pause, as the node may be changing what it reads, for
+ * longer if the node's threads wait for a CPU.  Pauses double until their sum over all checks is
+ * PATIENCE_US; then each is PAUSE_US. */
 #define TRIES	    6
 #define PAUSE_US    2000u
 #define PATIENCE_US 200000u
@@ -150,7 +151,8 @@ static bool is_cut(const struct beam_node *n)
 	return n->core && core_file_facts(n->core)->missing_size > 0;
 }
 
-/* Without native stack the layout is a table of another build, without one of its fields. */
+/* False without native stack: such a build is read with the table of another one, without the frame
+ * pointer's offset. */
 static bool is_table_of_build(const struct beam_node *n)
 {
 	return !n->untested[0] && n->identity.native_stack &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Checks of fields that inspection reads: queues, sums, links, ports, tables, code; see checks.c.
- * Only run for layouts that are not tables of releases, which were compared with nodes before.  All
- * properties hold in OTP 24 to 29.
+ * Not run for the table of the node's own build, as that table was compared with such nodes when it
+ * was made.  All properties hold in OTP 24 to 29.
  */
 #include "abi/vm.h"
 #include "base/compiler.h"
@@ -42,8 +42,9 @@ static bool is_in_struct(const struct check_run *c, size_t i, raddr addr)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Is it a message queue?  `last` is the address of its NULL `next` pointer; messages may have been
- * appended meanwhile. */
+/* True if two fields of process i are a message queue.  first: offset of the pointer to the first
+ * message.  last: offset of the address of the last message's `next` pointer, which is NULL or
+ * leads to messages that were appended meanwhile. */
 static bool is_queue(const struct check_run *c, size_t i, int32_t first, int32_t last)
 {
 	raddr head = check_u64(c, i, first), at = check_u64(c, i, last), end;
@@ -159,7 +160,7 @@ bool check_heap_limits(struct check_run *c)
 
 /* ---- sums, run queues ----------------------------------------------------------------------- */
 
-/* Processes that were started first hardly ever have equal sums (reductions). */
+/* Sums of reductions: the processes that were started first hardly ever have equal ones. */
 bool check_sums(struct check_run *c)
 {
 	size_t sane = 0, different = 0;
@@ -253,7 +254,8 @@ static bool is_collected(const struct check_run *c, uint64_t epid)
 }
 
 /* Links (or monitors, if `sides`: one side is the target) between two processes of the sample must
- * be known to both.  They are read one after the other: one pair may have changed. */
+ * be known to both.  The processes are read one after the other, so that one pair may have changed
+ * in between. */
 static bool are_mutual(struct check_run *c, const struct relations *r, bool sides)
 {
 	size_t good = 0, nr = 0;

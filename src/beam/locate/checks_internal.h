@@ -27,8 +27,8 @@ struct check_run {
 /* Sets the text of what was seen; returns ok. */
 bool check_see(struct check_run *c, bool ok, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* `good` of `nr` sampled objects are as expected.  One in eight may have changed while it was read;
- * true if nr is 0. */
+/* True if all but one in eight of `nr` sampled objects are `good`, or nr is 0: some may change
+ * while they are read.  Sets the text to "good of nr what". */
 bool check_mostly(struct check_run *c, size_t good, size_t nr, const char *what);
 
 bool check_is_atom(const struct check_run *c, uint64_t term);
@@ -59,8 +59,8 @@ bool check_is_busy(const struct check_run *c, size_t i);
 /* The first entries of the largest of three IndexTables, at most `max`; returns how many. */
 size_t check_index_entries(const struct check_run *c, raddr tables, raddr *entries, size_t max);
 
-/* Functions and names, in the order of doctor; OF_FIELDS: run only if the layout is not the table
- * of the build (checks_fields.c). */
+/* Functions and names of the checks, in the order in which doctor shows them.  OF_FIELDS: run only
+ * if the layout is not the table of the build (checks_fields.c). */
 #define BEAM_CHECKS(ALWAYS, OF_FIELDS)                                                             \
 	ALWAYS(check_process_table, "erts_proc is a process table")                                \
 	ALWAYS(check_process_size, "processes have the size of the layout")                        \

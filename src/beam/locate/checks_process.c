@@ -18,7 +18,7 @@
 #define STATE_GOING	 (PSFLG_FREE | PSFLG_EXITING)
 #define STATE_BUSY	 (STATE_GOING | PSFLGS_ON_SCHEDULER | PSFLG_GC)
 
-/* `current` functions for a verdict: of 50 waiting processes only 2 to 5 have one. */
+/* Fewer `current` functions prove nothing: of 50 waiting processes only 2 to 5 have one. */
 #define CURRENT_MIN 10
 
 /* The second process that the VM starts at boot, always; erts/preloaded, OTP 20 and later. */
@@ -106,7 +106,7 @@ static const char *registered_name(struct check_run *c, size_t i, bool *consiste
 	return text;
 }
 
-/* Is the first process of the sample <0.0.0>, which slot 0 is for? */
+/* True if the first process of the sample is <0.0.0>, which has slot 0. */
 static bool has_init(const struct check_run *c)
 {
 	/* Number and serial are in the low 32 bits up to OTP 25, in the whole word later; both are
@@ -201,7 +201,8 @@ bool check_heaps(struct check_run *c)
 		if (check_is_busy(c, i))
 			continue;
 		nr++;
-		/* Many may wait for a dirty GC, with their data in heap fragments. */
+		/* heap_sz is not the size while a process waits for a GC on a dirty scheduler: its
+		 * heap is a heap fragment then, and its own one abandoned_heap. */
 		good += heap && heap <= htop && htop <= stop && stop <= hend &&
 			(sized || check_u64(c, i, l->process_abandoned_heap));
 		apart |= sized && heap < htop && htop < stop && stop < hend;
@@ -258,7 +259,7 @@ bool check_continuations(struct check_run *c)
 		bool is_code = space_is_erlang_code(&c->s.space, at);
 
 		/* A process that is to run on a dirty scheduler, or returns from one, continues in
-		 * a stub outside of modules: many of those that load code at start. */
+		 * a stub outside of modules, as many do that load code at start. */
 		if (check_is_busy(c, i) || (!is_code && (check_u32(c, i, c->l->process_state) &
 							 (PSFLG_ACTIVE | PSFLGS_DIRTY_WORK))))
 			continue;

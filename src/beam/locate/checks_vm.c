@@ -53,8 +53,8 @@ bool check_schedulers(struct check_run *c)
 }
 
 /* pthread_t points to the thread's control block, whose first word (glibc and musl, x86-64) is its
- * own address.  It is in the mapping of the thread's stack, which gcore (gdb 13) writes as zeros if
- * the C library has a guard in it without a mapping of its own (glibc 2.42). */
+ * own address.  That block is in the mapping of the thread's stack, which gcore (gdb 13) writes as
+ * zeros if its guard pages are not a mapping of their own (glibc 2.42). */
 bool check_scheduler_threads(struct check_run *c)
 {
 	const struct beam_anchors *a = &c->n->anchors;
@@ -143,7 +143,7 @@ bool check_modules(struct check_run *c)
 	return check_mostly(c, good, nr, "modules");
 }
 
-/* Has the BIF table the same MFA for this number?  True without a table. */
+/* True if entry `number` of the BIF table has this MFA, or the table was not found. */
 static bool is_that_bif(const struct check_run *c, uint32_t number, const uint64_t mfa[3])
 {
 	uint64_t bif[3];

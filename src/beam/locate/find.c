@@ -35,7 +35,7 @@
 
 #define STATUS_MAX_SIZE 65536
 
-/* Results for executable files. */
+/* What an executable file is. */
 struct executable {
 	dev_t dev;
 	ino_t ino;
@@ -46,9 +46,9 @@ struct executable {
 struct finder {
 	VEC(struct executable) executables;
 	VEC(int) nodes;
-	VEC(int) hidden_nodes; /* all processes named beam whose executable may not be read */
-	int hidden;	       /* one of them; 0 = none */
-	int hidden_code;       /* errno why not */
+	VEC(int) hidden_nodes; /* pids of processes named beam whose executable may not be read */
+	int hidden;	       /* one of these pids; 0 = none */
+	int hidden_code;       /* negative errno of the attempt to read its executable */
 	unsigned int how;      /* how nodes are opened to read their names: enum beam_open */
 };
 
@@ -59,7 +59,8 @@ struct named_node {
 	char otp[32];
 };
 
-/* Examines /proc/PID/exe.  0 and *x is filled, or negative errno: it is not permitted. */
+/* Examines /proc/PID/exe.  0 and *x is filled, or negative errno: the file may not be read, or a
+ * resource limit is reached. */
 static int examine_executable(struct executable *x, int os_pid)
 {
 	struct beam_identity identity;
@@ -80,7 +81,7 @@ static int examine_executable(struct executable *x, int os_pid)
 	return 0;
 }
 
-/* Has a dynamic loader loaded the emulator?  Returns what examine() returns. */
+/* 1 = a dynamic loader has loaded the emulator, 0 = it has not, or negative errno: unknown. */
 static int has_loaded_beam(int os_pid)
 {
 	struct beam_identity identity;

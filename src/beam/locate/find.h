@@ -7,8 +7,8 @@
 
 /*
  * Finds the node that -p names: an os pid, a node name ("rabbit@host") or the part before the @;
- * NULL if exactly one node runs.  Errors list the nodes that run.  `how` nodes are opened to read
- * their names: enum beam_open of node_open.h.
+ * NULL: the only node that runs.  Errors list the nodes that run.  how: bits of enum beam_open
+ * (node_open.h) with which nodes are opened to read their names.
  */
 int beam_find(int *os_pid, const char *what, unsigned int how, struct error *err);
 /* os pids of all visible nodes; malloc'ed; their number or negative errno.  Processes whose

@@ -195,7 +195,7 @@ int identity_read(struct beam_identity *id, const struct elf_file *e)
 	} else {
 		id->vm_probes = has_erlang_notes(e);
 	}
-	/* Without the text it is unknown: assumes that the JIT has a native stack. */
+	/* Without the format string this is unknown: assumes that the JIT has a native stack. */
 	if (!has_text && id->jit)
 		id->native_stack = true;
 	id->own_otp = id->otp;

@@ -64,8 +64,9 @@ const char *layout_outside(const struct beam_layout *l)
 	return NULL;
 }
 
-/* Sets the release by whose facts the node is read.  If it is not the node's own, or the build is
- * uncommon, n->untested says by what (`how` and `name`) it is read.  True if it is its own. */
+/* Makes the release of `like` the one whose constants are used for the node.  If that is not the
+ * node's own release, or the build is uncommon, sets n->untested to a text with the origin of the
+ * layout (`how` and `name`).  True if it is the node's own release. */
 static bool use_facts(struct beam_node *n, const struct layout_table *like, const char *how,
 		      const char *name)
 {

@@ -19,8 +19,8 @@ const char *layout_outside(const struct beam_layout *layout);
 
 struct beam_node;
 /* Each sets n->layout, n->layout_origin, n->untested if the layout is not of this release or build,
- * and n->identity.otp to the release of `like`, by whose facts the node is read.  0, or -ENOENT if
- * no DWARF has all members of `like`; *lacks is then one of them, NULL without DWARF. */
+ * and n->identity.otp to the release of `like`, whose constants are then used for the node.  0, or
+ * -ENOENT if the DWARF lacks a member of `like` (*lacks is its name) or there is none (NULL). */
 int layout_use_dwarf(struct beam_node *n, const struct layout_table *like, const char **lacks);
 void layout_use_table(struct beam_node *n, const struct layout_table *like);
 

@@ -46,7 +46,7 @@ static raddr entry_point(int os_pid)
 			entry = pair[1];
 	}
 	free(bytes);
-	/* 1: the kernel hides it (fs/proc/array.c) */
+	/* start_code 1: the kernel hides the address (fs/proc/array.c). */
 	if (!entry && proc_stat_read(&stat, os_pid, NULL) == 0 && stat.start_code > 1)
 		entry = stat.start_code;
 	return entry;
@@ -130,7 +130,8 @@ bool beam_node_fits(struct beam_node *n)
 	return !checks_failed(n);
 }
 
-/* Takes the first table that passes all checks; else the nearest, to report its failed checks. */
+/* Uses the first table that passes all checks, and returns true; else the nearest table, to report
+ * its failed checks. */
 static bool try_tables(struct beam_node *n)
 {
 	const struct beam_identity *id = &n->identity;
@@ -156,7 +157,8 @@ static const char *build_name(const struct beam_identity *id)
 
 #define OTP_FIRST_JIT 24
 
-/* Sets n->unsupported; `lacks`: a member that this node's DWARF does not have. */
+/* Sets n->unsupported and n->fix.  lacks: a member that this node's DWARF does not have, NULL if it
+ * has no DWARF. */
 static void refuse_unknown(struct beam_node *n, const struct layout_table *near, const char *lacks)
 {
 	const struct beam_identity *id = &n->identity;
@@ -323,7 +325,8 @@ static int not_a_node_core(const struct core_facts *facts, struct error *err)
 				: "");
 }
 
-/* May this be a core of a node?  By its names, as the executable need not be on this host. */
+/* True if the core may be of a node, by the names of the program in it: the executable need not be
+ * on this host. */
 static bool is_called_beam(const struct core_facts *facts)
 {
 	return strncmp(base_name(facts->program), "beam", 4) == 0 ||

@@ -26,9 +26,10 @@ enum beam_open {
  */
 int beam_node_open(struct beam_node **out, int os_pid, unsigned int how, struct error *err);
 /*
- * The same for a core file; `exe` is the executable that left it, NULL = search it.
+ * Opens a core file in the same way; exe: path of the executable that it is of, NULL = search it.
  *   ERROR_KIND_NO_NODE      a core of another program
- *   ERROR_KIND_FAILED       not a core file, cut before anything of use, no such executable here
+ *   ERROR_KIND_FAILED       not a core file, or truncated so early that nothing can be read; or
+ *                           its executable is not on this host
  */
 int beam_node_open_core(struct beam_node **out, const char *core, const char *exe, unsigned int how,
 			struct error *err);
