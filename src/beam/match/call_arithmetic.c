@@ -7,8 +7,8 @@
 #include "base/compiler.h"
 #include "beam/match/call_internal.h"
 
-/* A result with this many bits fails in the VM too, in any release; results beyond BIGINT_DIGITS
- * with fewer bits are unknown. */
+/* A shift by this many bits makes an integer that is too large for the VM in any release, so that
+ * the guard fails.  Smaller results that exceed BIGINT_DIGITS are unknown. */
 #define BITS_MAX (1ll << 40)
 
 struct number {
@@ -17,7 +17,7 @@ struct number {
 	struct bigint integer;
 };
 
-/* Loads a term that is a number to *out. */
+/* Reads a number to *out.  Returns `term`; CALL_FAILS_TERM if it is not a number. */
 static uint64_t load(struct call_matcher *m, uint64_t term, struct number *out)
 {
 	uint64_t header;
@@ -127,7 +127,8 @@ static uint64_t with_integers(struct call_matcher *m, enum pattern_operator op, 
 	return ok ? call_make_integer(m, &out) : CALL_UNKNOWN_TERM;
 }
 
-/* Operation on two small integers, the most frequent case; false: not done. */
+/* Does an operation on two small integers, the most frequent case.  False if it is not one of the
+ * operations here, or its result exceeds 64 bits. */
 static bool with_smalls(struct call_matcher *m, enum pattern_operator op, int64_t a, int64_t b,
 			uint64_t *out)
 {

@@ -10,7 +10,7 @@
 #define NUMBER_BYTES (8 * BIGINT_DIGITS)
 #define CHUNK	     256
 
-/* Reads bits from bit `at` on to bytes; unused low bits of the last byte are 0. */
+/* Reads nr_bits bits, from bit `at` on, to buf; unused low bits of the last byte are 0. */
 static bool bits_at(struct call_matcher *m, const struct term_view *v, uint64_t at, void *buf,
 		    uint64_t nr_bits)
 {
@@ -38,7 +38,8 @@ static enum call_verdict match_literal(struct call_matcher *m, const struct patt
 	return CALL_MATCHES;
 }
 
-/* Converts little-endian bytes to big-endian; the incomplete byte is then the first. */
+/* Converts little-endian bytes to big-endian.  The last byte, which may be incomplete, becomes the
+ * first, with its bits moved to the low end. */
 static void reverse(uint8_t *bytes, uint64_t nr_bits)
 {
 	size_t nr = (size_t)((nr_bits + 7) / 8);
@@ -53,7 +54,7 @@ static void reverse(uint8_t *bytes, uint64_t nr_bits)
 	}
 }
 
-/* Converts at most 8 * NUMBER_BYTES bits in `bytes` to an integer. */
+/* Makes an integer of at most 8 * NUMBER_BYTES bits in `bytes`, which it may reverse. */
 static uint64_t number(struct call_matcher *m, const struct pattern_segment *s, uint8_t *bytes,
 		       uint64_t nr_bits)
 {
@@ -127,7 +128,8 @@ static enum call_verdict match_float(struct call_matcher *m, const struct patter
 	return call_match_node(m, s->value, call_make_float(m, d));
 }
 
-/* Size of a segment in bits.  CALL_DIFFERS: fewer than that are left. */
+/* Size of a segment in bits.  left: bits of the bitstring from the segment's start on.
+ * CALL_DIFFERS: these are fewer, or no multiple of the unit, or the size is no valid one. */
 static enum call_verdict size_of(struct call_matcher *m, const struct pattern_segment *s,
 				 uint64_t left, uint64_t *out)
 {
@@ -196,7 +198,7 @@ enum call_verdict call_match_bits(struct call_matcher *m, const struct pattern_n
 
 		part = match_part(m, &n->segments[i], &v, &at);
 		found = call_both(found, part);
-		/* The start of the next segment may be unknown. */
+		/* Where the next segment starts may be unknown, if the size is a variable. */
 		if (found == CALL_DIFFERS || (part == CALL_UNDECIDED && n->segments[i].size &&
 					      n->segments[i].size->kind == PATTERN_VARIABLE))
 			return found;

@@ -15,7 +15,7 @@
 #include "beam/match/call_internal.h"
 #include "beam/node/node.h"
 
-#define DEPTH_MAX 4 /* maps in keys of maps, when keys are sorted */
+#define DEPTH_MAX 4 /* levels of maps that are keys of maps, if their keys are sorted */
 #define CHUNK	  256
 
 /* A comparison to do: two arrays of `nr` terms, or two terms. */
@@ -192,7 +192,8 @@ static int compare_atoms(struct call_matcher *m, uint64_t a, uint64_t b, bool eq
 
 /* ---- identifiers ---------------------------------------------------------------------------- */
 
-/* Name and creation of an identifier's node; for a local identifier of this node. */
+/* Name and creation of an identifier's node: of this node for a local identifier, whose id.node is
+ * 0.  False if they cannot be read. */
 static bool node_of(struct call_matcher *m, const struct term_view *v, uint64_t *name,
 		    uint32_t *creation)
 {
@@ -359,7 +360,8 @@ static struct pair *pairs_of(struct compare *c, const struct term_view *v)
 	return NULL;
 }
 
-/* Pushes comparisons of the values; pairs of maps with equal keys are in the same order. */
+/* Pushes comparisons of all keys, which come first, and of all values.  Pairs of maps with equal
+ * keys are in the same order. */
 static void push_pairs(struct compare *c, const struct pair *a, const struct pair *b, uint64_t nr,
 		       bool exact)
 {
@@ -446,7 +448,7 @@ static bool same_word(uint64_t a, uint64_t b)
 	return a == b || (TERM_IS_POINTER(a) && (a & 3) == (b & 3) && TERM_ADDR(a) == TERM_ADDR(b));
 }
 
-/* Can primary tags show that two terms differ?  A cons, a boxed term and an immediate are never
+/* True if primary tags show that two terms differ.  A cons, a boxed term and an immediate are never
  * equal, except for numbers with ==. */
 static bool tags_differ(uint64_t a, uint64_t b, bool exact)
 {

@@ -7,7 +7,7 @@
 #include "beam/match/call_internal.h"
 #include "beam/node/node.h"
 
-#define ARITY_26 24 /* of ErlFunThing, see term_read.c */
+#define ARITY_26 24 /* offset of the arity in ErlFunThing up to OTP 26 (term_read.c) */
 
 /* ---- types ---------------------------------------------------------------------------------- */
 
@@ -255,7 +255,7 @@ static uint64_t of_two(struct call_matcher *m, enum guard_function f, uint64_t a
 	return c > 0 ? b : a;
 }
 
-/* Calls a function; fails if its main argument, here `term`, is not of the right kind. */
+/* Calls a function; fails if the argument that it examines, `term`, is not of the right kind. */
 static uint64_t apply(struct call_matcher *m, enum guard_function f, const uint64_t *args,
 		      uint32_t nr)
 {

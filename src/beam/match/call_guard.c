@@ -135,7 +135,7 @@ uint64_t call_eval(struct call_matcher *m, const struct pattern_node *n)
 {
 	switch (n->kind) {
 	case PATTERN_VARIABLE:
-		/* bound in an argument that could not be read so far */
+		/* Not bound: the part of the argument that binds it could not be read. */
 		return m->bound[n->slot] ? m->values[n->slot] : CALL_UNKNOWN_TERM;
 	case PATTERN_TUPLE:
 		return make_tuple(m, n);
@@ -152,8 +152,8 @@ uint64_t call_eval(struct call_matcher *m, const struct pattern_node *n)
 
 /* ---- truth of a test ------------------------------------------------------------------------ */
 
-/* CALL_DIFFERS: the test is false or fails.  Decides more than call_eval(): one side of an operator
- * can be enough if the other one is unknown. */
+/* Result of a test; CALL_DIFFERS: it is false or fails.  Known more often than that of call_eval():
+ * one side of an operator can be enough if the other one is unknown. */
 static enum call_verdict truth(struct call_matcher *m, const struct pattern_node *n)
 {
 	uint64_t v;

@@ -23,7 +23,7 @@
 #define SMALL_MIN      (-(1ll << 59))
 #define SMALL_MAX      ((1ll << 59) - 1)
 #define MAKE_SMALL(n)  (((uint64_t)(n) << 4) | 0xf)
-#define CALL_STEPS_MAX (1u << 20) /* limit of steps of one walk or comparison */
+#define CALL_STEPS_MAX (1u << 20) /* terms, cells and pairs that may be visited for one call */
 
 struct call_atom {
 	const char *text;
@@ -35,13 +35,13 @@ struct call_matcher {
 	struct term_reader *r; /* set during a call of the API */
 	int otp;
 	uint64_t *constants;	     /* by id of a pattern node; 0 = not a constant */
-	VEC(struct call_atom) atoms; /* atoms that the node does not have: see call_atom_make() */
-	VEC(char *) texts;	     /* texts of `atoms` that are not those of the pattern */
+	VEC(struct call_atom) atoms; /* atoms that the node does not have: see call_make_atom() */
+	VEC(char *) texts;	     /* the texts of `atoms`, owned */
 	VEC(uint64_t) made;
 	size_t nr_constant_words; /* first words of `made`, which are constants */
 	uint64_t true_atom, false_atom;
 	/* State of the call that is being matched. */
-	uint64_t *values; /* by slot */
+	uint64_t *values; /* of variables, by slot */
 	bool *bound;
 	unsigned int steps;
 };
@@ -55,15 +55,16 @@ static inline enum call_verdict call_both(enum call_verdict a, enum call_verdict
 
 /* ---- call_value.c: terms -------------------------------------------------------------------- */
 
-/* Kind of a term, by its tag and header word alone (TERM_KIND_REF: any reference of this node,
- * TERM_KIND_FUN: any fun); TERM_KIND_UNREADABLE. */
+/* Kind of a term by its tag and header word alone (TERM_KIND_REF: any reference of this node,
+ * TERM_KIND_FUN: any fun); TERM_KIND_UNREADABLE: invalid, or the header cannot be read.  *header: 0
+ * if it is not boxed. */
 enum term_kind call_kind(struct call_matcher *m, uint64_t term, uint64_t *header);
 bool call_is_number(enum term_kind kind);
 bool call_is_list(enum term_kind kind);
 /* Reads a cons cell; false: it cannot be read. */
 bool call_cell(struct call_matcher *m, uint64_t term, uint64_t *head, uint64_t *tail);
 
-/* Make new terms; CALL_UNKNOWN_TERM if `made` is full. */
+/* Make new terms; CALL_UNKNOWN_TERM if `made` is full.  tag: 1 = list, 2 = boxed. */
 uint64_t call_make(struct call_matcher *m, const uint64_t *words, size_t nr, unsigned int tag);
 uint64_t call_make_atom(struct call_matcher *m, const char *text, size_t len);
 uint64_t call_make_bool(const struct call_matcher *m, bool b);
@@ -77,16 +78,17 @@ uint64_t call_make_part(struct call_matcher *m, const struct term_view *v, uint6
 bool call_atom_text(struct call_matcher *m, uint64_t term, struct call_atom *out);
 bool call_is_own_atom(uint64_t term);
 
-/* Reads a number; false if it cannot be read or is too large. */
+/* Read a number; false if it cannot be read or is too large. */
 bool call_integer(struct call_matcher *m, uint64_t term, struct bigint *out);
 bool call_float(struct call_matcher *m, uint64_t term, double *out);
 
 /* ---- call_compare.c ------------------------------------------------------------------------- */
 
 #define CALL_INCOMPARABLE 2
-/* -1, 0, 1 by the order of terms, or CALL_INCOMPARABLE; exact: as =:= and the keys of maps. */
+/* -1, 0, 1 by the order of terms, or CALL_INCOMPARABLE: unknown, as a part cannot be read.  exact:
+ * an integer and a float are never equal, as with =:= and for keys of maps. */
 int call_compare(struct call_matcher *m, uint64_t a, uint64_t b, bool exact);
-/* =:= or == */
+/* exact: a =:= b, else a == b. */
 enum call_verdict call_equal(struct call_matcher *m, uint64_t a, uint64_t b, bool exact);
 /* CALL_MATCHES: *value is set; CALL_DIFFERS: the map has no such key. */
 enum call_verdict call_map_get(struct call_matcher *m, uint64_t map, uint64_t key, uint64_t *value);
@@ -104,7 +106,7 @@ enum call_verdict call_match_bits(struct call_matcher *m, const struct pattern_n
 enum call_verdict call_guards(struct call_matcher *m);
 /* This and the following functions return a term, CALL_UNKNOWN_TERM or CALL_FAILS_TERM. */
 uint64_t call_eval(struct call_matcher *m, const struct pattern_node *n);
-/* Evaluates all items of a node into `words`; returns a term only if each item is one. */
+/* Evaluates all items of a node into `words`; returns TERM_NIL if each result is a term. */
 uint64_t call_eval_items(struct call_matcher *m, const struct pattern_node *n, uint64_t *words);
 /* call_arithmetic.c */
 uint64_t call_arithmetic(struct call_matcher *m, enum pattern_operator op, uint64_t a, uint64_t b);

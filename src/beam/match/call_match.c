@@ -74,7 +74,7 @@ static uint64_t make_term(struct call_matcher *m, const struct pattern_node *n)
 		term = call_make(m, words, n->nr + 1, 2);
 		free(words);
 		return term;
-	default: /* a binary; no key if a number in it does not fit */
+	default: /* made already; 0, as of a pid of another node, is a key that no map has */
 		return m->constants[n->id];
 	}
 }

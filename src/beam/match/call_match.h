@@ -20,8 +20,8 @@ enum call_verdict { CALL_MATCHES, CALL_DIFFERS, CALL_UNDECIDED };
 
 struct call_matcher;
 
-/* Borrows the pattern.  The reader has the release, atoms and pids of the node; call_match() may
- * use other readers of the same node. */
+/* Borrows the pattern; does not keep r, which must have the node's release, atoms and pids.
+ * call_match() may use other readers of the same node. */
 void call_matcher_open(struct call_matcher **out, const struct call_pattern *p,
 		       struct term_reader *r);
 void call_matcher_close(struct call_matcher *m); /* NULL ok */
@@ -31,8 +31,8 @@ void call_matcher_close(struct call_matcher *m); /* NULL ok */
 enum call_verdict call_match(struct call_matcher *m, struct term_reader *r, const uint64_t *args,
 			     unsigned int nr_args);
 
-/* Conditions that BPF can test and that every matching call fulfils; at most CALL_TESTS_MAX.
- * Returns their number; 0 = none. */
+/* Fills `out` with at most CALL_TESTS_MAX conditions that BPF can test and that every matching call
+ * fulfils.  Returns their number; 0 = none. */
 unsigned int call_tests(const struct call_matcher *m, struct call_test *out);
 
 #endif

@@ -13,6 +13,8 @@
 #define TYPE(t)	    (1ull << CALL_TYPE_##t)
 #define GROUPS_MAX  8
 
+/* The word of a call that a part of the pattern matches: an argument, or an element of a tuple that
+ * is one.  See struct call_test. */
 struct place {
 	bool known;
 	uint8_t arg;
@@ -25,7 +27,7 @@ struct maker {
 	unsigned int nr;
 	bool full;
 	uint8_t group;
-	struct place *places; /* positions of variables, by slot */
+	struct place *places; /* of variables, by slot */
 };
 
 static const struct place nowhere;
@@ -54,7 +56,7 @@ static void add_header(struct maker *k, struct place at, uint32_t mask, uint32_t
 
 /* ---- patterns ------------------------------------------------------------------------------- */
 
-/* The word of an immediate constant; 0: it is none, or an atom that may still be created. */
+/* The word of an immediate constant; 0: not an immediate, or an atom that may still be created. */
 static uint64_t immediate(const struct call_matcher *m, const struct pattern_node *n)
 {
 	uint64_t term = m->constants[n->id];
@@ -183,7 +185,7 @@ static void test_type(struct maker *k, enum guard_function f, struct place at)
 	add(k, at, CALL_TEST_TYPE, types);
 }
 
-/* Adds a test for X OP constant. */
+/* Adds a test for `X op word`, X being the word at `at`.  word: an immediate constant; 0 = none. */
 static void test_compare(struct maker *k, enum pattern_operator op, struct place at, uint64_t word)
 {
 	static const enum call_test_op ops[] = {
@@ -236,8 +238,8 @@ static void test_guard(struct maker *k, const struct pattern_node *n)
 	}
 }
 
-/* One guard: all its tests must hold, as for patterns.  Several: one of them holds, so that each
- * must give a test. */
+/* If there is one guard, all its tests must hold, as those of patterns must.  Of several guards
+ * only one must hold: each is a group of its own; if one yields no test, no group is added. */
 static void test_guards(struct maker *k)
 {
 	const struct call_pattern *p = k->m->pattern;
@@ -254,8 +256,8 @@ static void test_guards(struct maker *k)
 			return;
 		}
 	}
-	/* If tests do not fit, those of a single guard may be dropped, but not those of one of
-	 * several. */
+	/* If not all tests fit in `out`, those of a single guard may be incomplete; of several
+	 * guards none is added. */
 	if (k->full && p->nr_guards > 1)
 		k->nr = before;
 }

@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "beam/match/call_internal.h"
 
-/* First index of atoms that the node does not have; the VM has at most about 2^31. */
+/* Index of the first atom that the node does not have; indexes of the VM's atoms are below 2^31. */
 #define OWN_ATOM_INDEX (1ull << 50)
 
 enum term_kind call_kind(struct call_matcher *m, uint64_t term, uint64_t *header)
@@ -90,7 +90,8 @@ uint64_t call_make(struct call_matcher *m, const uint64_t *words, size_t nr, uns
 	return at | tag;
 }
 
-/* Character 0 is C0 80 in texts of patterns, and one byte 0 in those of the VM. */
+/* Converts character 0 from C0 80, as in texts of patterns, to one byte 0, as in those of the VM.
+ * Returns the length of `out`. */
 static size_t plain_text(const char *text, size_t len, char *out)
 {
 	size_t nr = 0;
