@@ -513,7 +513,7 @@ def bifs_that_do_not_return(ctx):
 def refused(ctx):
     ctx.node.ask("traced", "warm", "none")
     for pattern, word in (("traced:plan/2", "did you mean 'plain'"), ("tracd:plain/2", "'traced'"),
-                          ("traced:plain/3", "its arity is 2"), ("traced:plain(", "column 14"),
+                          ("traced:plain/3", "plain has arity 2"), ("traced:plain(", "column 14"),
                           ("proplists:_", "debug registers"), ("proplists:_", "'ebeam record'")):
         r = ctx.ebeam.run("trace", "-p", ctx.node.os_pid, pattern, "-d", 1)
         check(r.code in (1, 2), f"{pattern}: exit {r.code}")

@@ -8,7 +8,8 @@ from harness import Failure, check, check_equal
 
 # gcore may lack the stacks of threads, and says so there; a core has no use for "core files", nor for
 # probes, and is no process.
-NOT_MEMORY = ("running", "process", "schedulers know their threads", "core files", "probe sites", "debug registers")
+NOT_MEMORY = ("running", "process", "schedulers have the ids of their threads", "core files", "probe sites",
+              "debug registers")
 
 
 def of_nodes(data):

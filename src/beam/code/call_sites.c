@@ -55,7 +55,9 @@ int call_sites_find(struct call_sites *out, struct beam_node *n,
 
 	memset(out, 0, sizeof(*out));
 	if (nr > CALL_SITES_FUNCTIONS)
-		return error_set(err, ERROR_KIND_FAILED, -E2BIG, "too many functions");
+		return error_set(err, ERROR_KIND_FAILED, -E2BIG,
+				 "return sites of more than %d functions were asked for at once",
+				 CALL_SITES_FUNCTIONS);
 	rc = modules_read(&modules, n, err);
 	if (rc)
 		return rc;

@@ -278,7 +278,7 @@ static int explain(struct finder *f, const struct modules *modules, struct error
 
 	if (!asked->module)
 		return error_set(err, ERROR_KIND_FAILED, -ENOENT,
-				 "no loaded module has such a function");
+				 "no loaded module has a function with this name and arity");
 	vec_free(&f->exports.v);
 	f->query = &all;
 	rc = find_in(f, modules, err);
@@ -318,9 +318,10 @@ int call_targets_find(struct call_targets *out, struct beam_node *n, const struc
 	memset(out, 0, sizeof(*out));
 	if (!n->identity.jit)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-				 "the node interprets its code: no calls can be watched");
+				 "calls cannot be traced: the node runs interpreted code (the emu "
+				 "flavor), and ebeam traces JIT code only");
 	if (n->layout.code_info_mfa != CODE_INFO_MFA)
-		return beam_node_lacks(n, "layout of code", err);
+		return beam_node_lacks(n, "layout of ErtsCodeInfo", err);
 	for (int i = 0; i < READ_TRIES; i++) {
 		call_targets_free(out);
 		rc = find_once(out, n, jit, query, err);

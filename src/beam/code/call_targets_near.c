@@ -143,8 +143,8 @@ int call_targets_no_function(struct beam_node *n, const struct call_targets *of,
 	if (query->arity != CALL_ARITY_ANY)
 		strbuf_addf(&text, query->function ? "/%d" : " with arity %d", query->arity);
 	if (nr)
-		strbuf_addf(&text, "; its %s %s %s", nr > 1 ? "arities" : "arity",
-			    nr > 1 ? "are" : "is", arities.buf);
+		strbuf_addf(&text, "; %s has %s %s", query->function, nr > 1 ? "arities" : "arity",
+			    arities.buf);
 	for (size_t i = 0; !nr && query->function && i < of->v.len; i++) {
 		const char *name = beam_atom_text(n->atoms, of->v.data[i].function, NULL);
 

@@ -467,8 +467,8 @@ static void read_lines(const struct jit_code *j, struct module *m)
 	if (!m->lines.too_many || held->full)
 		return;
 	held->full = true;
-	log_warn("ebeam: no line numbers of module %.*s, and maybe of others: no more than %zu of "
-		 "all modules are kept",
+	log_warn("ebeam: functions of module %.*s, and maybe of others, are shown without line "
+		 "numbers: ebeam keeps at most %zu lines of all modules",
 		 (int)len, name, held->most);
 }
 

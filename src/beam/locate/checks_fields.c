@@ -123,7 +123,8 @@ bool check_old_heaps(struct check_run *c)
 			high <= check_u64(c, i, l->process_stop);
 	}
 	if (with > OLD_HEAPS_MIN && !apart)
-		return check_see(c, false, "two of them are the same in all %zu processes", with);
+		return check_see(c, false, "two of the pointers are equal in all %zu processes",
+				 with);
 	return check_mostly(c, good, nr, "waiting processes");
 }
 
@@ -175,7 +176,7 @@ bool check_sums(struct check_run *c)
 		different += !seen;
 	}
 	return check_see(c, sane * 4 >= c->s.nr * 3 && different * 3 >= c->s.nr,
-			 "%zu of %zu processes, %zu different", sane, c->s.nr, different);
+			 "%zu of %zu processes, %zu different numbers", sane, c->s.nr, different);
 }
 
 static bool is_run_queue(const struct check_run *c, raddr rq)
@@ -275,9 +276,10 @@ static bool are_mutual(struct check_run *c, const struct relations *r, bool side
 		nr++;
 		good += found;
 	}
-	return check_see(
-		c, (nr > 0 || sides) && (nr - good) * 8 <= nr + 8 && r->unreadable * 8 <= nr,
-		"%zu of %zu, %llu unreadable", good, nr, (unsigned long long)r->unreadable);
+	return check_see(c,
+			 (nr > 0 || sides) && (nr - good) * 8 <= nr + 8 && r->unreadable * 8 <= nr,
+			 "%zu of %zu, and %llu that cannot be read", good, nr,
+			 (unsigned long long)r->unreadable);
 }
 
 bool check_links(struct check_run *c)
@@ -402,8 +404,10 @@ bool check_ets(struct check_run *c)
 	}
 	ok = nr > 0 && nr * 8 >= list.counted * 7 && list.vanished * 8 <= list.counted &&
 	     good * 8 >= nr * 7 && whole * 4 >= counted; /* others change meanwhile */
-	check_see(c, ok, "%zu of %llu tables, %zu of them whole, and %zu of %zu with their objects",
-		  nr, (unsigned long long)list.counted, good, whole, counted);
+	check_see(c, ok,
+		  "%zu of %llu tables were found, %zu of them plausible; of %zu tables %zu have as "
+		  "many objects as they count",
+		  nr, (unsigned long long)list.counted, good, counted, whole);
 	ets_list_free(&list);
 	return ok;
 }

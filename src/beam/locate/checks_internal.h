@@ -63,9 +63,9 @@ size_t check_index_entries(const struct check_run *c, raddr tables, raddr *entri
  * if the layout is not the table of the build (checks_fields.c). */
 #define BEAM_CHECKS(ALWAYS, OF_FIELDS)                                                             \
 	ALWAYS(check_process_table, "erts_proc is a process table")                                \
-	ALWAYS(check_process_size, "processes have the size of the layout")                        \
-	ALWAYS(check_process_count, "the process table knows how many it holds")                   \
-	ALWAYS(check_ids, "the process table holds pids")                                          \
+	ALWAYS(check_process_size, "a process struct has the size of the layout")                  \
+	ALWAYS(check_process_count, "the process table's count includes the sampled processes")    \
+	ALWAYS(check_ids, "ids in the process table are pids")                                     \
 	ALWAYS(check_atoms, "atoms 0 and 1 are false and true")                                    \
 	ALWAYS(check_init, "process <0.0.0> is registered as init")                                \
 	ALWAYS(check_trap_exit, "process <0.0.0> traps exits")                                     \
@@ -75,28 +75,29 @@ size_t check_index_entries(const struct check_run *c, raddr tables, raddr *entri
 	ALWAYS(check_heaps, "heap <= htop <= stop <= hend and hend - heap = heap_sz")              \
 	ALWAYS(check_initial_calls, "initial calls are Module:Function/Arity")                     \
 	ALWAYS(check_current, "current functions are Module:Function/Arity")                       \
-	ALWAYS(check_continuations, "processes continue in machine code")                          \
+	ALWAYS(check_continuations, "processes will resume in Erlang code")                        \
 	ALWAYS(check_leaders, "group leaders and parents are pids")                                \
 	ALWAYS(check_dictionaries, "process dictionaries are hash tables")                         \
 	ALWAYS(check_descheduled, "waiting processes have no scheduler")                           \
 	ALWAYS(check_schedulers, "schedulers are numbered from 1")                                 \
-	ALWAYS(check_scheduler_threads, "schedulers know their threads")                           \
+	ALWAYS(check_scheduler_threads, "schedulers have the ids of their threads")                \
 	ALWAYS(check_jit_descriptor, "the JIT descriptor leads to a module")                       \
-	ALWAYS(check_modules, "modules know their names and code")                                 \
+	ALWAYS(check_modules, "modules have a name and code")                                      \
 	ALWAYS(check_exports, "exports are Module:Function/Arity")                                 \
 	ALWAYS(check_bifs, "BIFs are Module:Function/Arity")                                       \
 	ALWAYS(check_ports, "ports have names and drivers")                                        \
-	ALWAYS(check_this_node, "this node and its distribution entry have one name")              \
-	OF_FIELDS(check_queues, "queues of messages end where they say")                           \
-	OF_FIELDS(check_old_heaps, "old heaps are in order, and high water in the heap")           \
-	OF_FIELDS(check_heap_limits, "heaps are no smaller than their limits")                     \
-	OF_FIELDS(check_sums, "processes have counted their reductions")                           \
-	OF_FIELDS(check_run_queues, "processes and schedulers have one of the run queues")         \
+	ALWAYS(check_this_node, "this node and its distribution entry have the same name")         \
+	OF_FIELDS(check_queues, "message queues end at their last pointer")                        \
+	OF_FIELDS(check_old_heaps,                                                                 \
+		  "old heaps are in order, and the high water mark is in the heap")                \
+	OF_FIELDS(check_heap_limits, "heaps have at least their minimum size")                     \
+	OF_FIELDS(check_sums, "reductions of processes are plausible")                             \
+	OF_FIELDS(check_run_queues, "processes and schedulers refer to run queues")                \
 	OF_FIELDS(check_links, "links are mutual")                                                 \
-	OF_FIELDS(check_monitors, "who monitors is known to who is monitored")                     \
+	OF_FIELDS(check_monitors, "monitors are known to both processes")                          \
 	OF_FIELDS(check_port_fields, "ports have owners, links and counters")                      \
-	OF_FIELDS(check_ets, "ETS tables are as many as counted, and hold as many objects")        \
-	OF_FIELDS(check_code_headers, "code leads to its functions")
+	OF_FIELDS(check_ets, "ETS tables, and objects in them, are as many as counted")            \
+	OF_FIELDS(check_code_headers, "code headers lead to the functions of their module")
 
 #define CHECK_DECLARE(function, name) bool function(struct check_run *c);
 BEAM_CHECKS(CHECK_DECLARE, CHECK_DECLARE)

@@ -57,7 +57,7 @@ bool check_process_size(struct check_run *c)
 			 &size) != 0)
 		return check_see(c, false, "not readable");
 	return check_see(c, size == (uint64_t)c->l->process_size,
-			 "the node says %llu, the layout %d", (unsigned long long)size,
+			 "%llu bytes in the node, %d in the layout", (unsigned long long)size,
 			 c->l->process_size);
 }
 
@@ -71,7 +71,7 @@ bool check_process_count(struct check_run *c)
 		return check_see(c, false, "not readable");
 	/* The sample is from the first slots, which have all processes of a small node. */
 	return check_see(c, count <= max && count >= c->s.nr - c->s.nr / 8,
-			 "%u processes, %zu of them looked at", count, c->s.nr);
+			 "%u processes are counted, %zu of them were sampled", count, c->s.nr);
 }
 
 bool check_ids(struct check_run *c)
@@ -153,9 +153,9 @@ bool check_numbers(struct check_run *c)
 		if (!name || strcmp(name, SECOND_PROCESS) != 0)
 			continue;
 		pid_format(&format, check_u64(c, i, c->l->process_id), text, sizeof(text));
-		return check_see(c, strcmp(text, "<0.1.0>") == 0, "it is %s", text);
+		return check_see(c, strcmp(text, "<0.1.0>") == 0, SECOND_PROCESS " is %s", text);
 	}
-	return check_see(c, false, "none of %zu processes is registered so", c->s.nr);
+	return check_see(c, false, "none of %zu processes has this name", c->s.nr);
 }
 
 bool check_registered(struct check_run *c)
@@ -209,7 +209,8 @@ bool check_heaps(struct check_run *c)
 	}
 	/* In some heap all four pointers differ, unless two offsets are of the same field. */
 	if (nr > 0 && !apart)
-		return check_see(c, false, "two of them are the same in all %zu processes", nr);
+		return check_see(c, false, "two of the pointers are equal in all %zu processes",
+				 nr);
 	return check_mostly(c, good, nr, "waiting processes");
 }
 
@@ -323,7 +324,9 @@ bool check_dictionaries(struct check_run *c)
 		good += is_dictionary(c, dictionary);
 	}
 	if (nr == 0 && wanted > 0)
-		return check_see(c, false, "none of %zu processes of proc_lib has one", wanted);
+		return check_see(c, false,
+				 "none of %zu processes that proc_lib started has a dictionary",
+				 wanted);
 	return check_mostly(c, good, nr, "dictionaries");
 }
 

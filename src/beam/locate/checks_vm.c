@@ -80,7 +80,9 @@ bool check_jit_descriptor(struct check_run *c)
 
 	if (!c->n->identity.jit)
 		return check_see(c, c->n->anchors.module_code && c->n->anchors.active_code_ix,
-				 "no JIT; the module table leads to code");
+				 "no JIT; module table %s, active code index %s",
+				 c->n->anchors.module_code ? "found" : "not found",
+				 c->n->anchors.active_code_ix ? "found" : "not found");
 	if (!c->n->anchors.jit_descriptor)
 		return check_see(c, false, "not found");
 	if (mem_read(c->n->mem, c->n->anchors.jit_descriptor, bytes, sizeof(bytes)) != 0)
@@ -120,7 +122,8 @@ bool check_modules(struct check_run *c)
 	bool init = false;
 
 	if (!c->n->anchors.module_code)
-		return check_see(c, true, "not found: NIF libraries will have no names");
+		return check_see(c, true,
+				 "module table not found: NIF libraries will have no names");
 	nr = check_index_entries(c, c->n->anchors.module_code, modules, MODULES_SAMPLE);
 	for (size_t i = 0; i < nr; i++) {
 		raddr curr = modules[i] + (raddr)l->module_curr, code, nif;
@@ -139,7 +142,7 @@ bool check_modules(struct check_run *c)
 			(code ? len > 0 && space_is_erlang_code(&c->s.space, code) : len == 0);
 	}
 	if (!init)
-		return check_see(c, false, "init is not among the first %zu", nr);
+		return check_see(c, false, "init is not among the first %zu modules", nr);
 	return check_mostly(c, good, nr, "modules");
 }
 
@@ -163,7 +166,7 @@ bool check_exports(struct check_run *c)
 	size_t nr, good = 0, bifs = 0;
 
 	if (l->export_info + l->code_info_mfa != l->export_mfa)
-		return check_see(c, false, "info.mfa is not the mfa of info");
+		return check_see(c, false, "the layout has two different offsets of the MFA");
 	if (!c->n->anchors.export_table)
 		return check_see(c, true, "this release keeps exports in another kind of table");
 	nr = check_index_entries(c, c->n->anchors.export_table, entries, EXPORTS_SAMPLE);
@@ -259,7 +262,7 @@ bool check_this_node(struct check_run *c)
 	raddr node = c->n->anchors.this_node, dist;
 
 	if (!node)
-		return check_see(c, true, "not found: the node's name is not known");
+		return check_see(c, true, "erts_this_node not found: the node's name is not known");
 	if (c->n->anchors.this_node_ptr)
 		mem_read_u64(c->n->mem, c->n->anchors.this_node_ptr, &node);
 	if (mem_read_u64(c->n->mem, node + (raddr)l->node_sysname, &name) != 0 ||

@@ -304,7 +304,8 @@ static int refuse_pid(int os_pid, bool hidden, struct error *err)
 				 os_pid, here.buf);
 	else if (stat.state == 'Z' || stat.state == 'X')
 		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH,
-				 "pid %d ('%s') has exited; its parent has yet to collect it. %s",
+				 "pid %d ('%s') is a zombie: it has exited, and its parent has not "
+				 "waited for it. %s",
 				 os_pid, stat.comm, here.buf);
 	else
 		code = error_set(
@@ -345,7 +346,8 @@ static int find_pid(int *os_pid, const char *what, struct error *err)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "%s is no process id", what);
 	if (process && process != pid)
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH,
-				 "%d is a thread of pid %d: give the pid", pid, process);
+				 "%d is a thread of the process with pid %d: use -p %d", pid,
+				 process, process);
 	found = examine(&f, pid);
 	finder_free(&f);
 	if (found <= 0)
@@ -415,8 +417,8 @@ static int find_only(int *os_pid, const struct finder *f, struct error *err)
 	if (f->nodes.len == 1) {
 		*os_pid = f->nodes.data[0];
 		if (f->hidden)
-			log_warn("ebeam: pid %d is taken, as the only BEAM node that may be looked "
-				 "into; pid %d may not be. %s",
+			log_warn("ebeam: using pid %d, the only BEAM node that may be looked into; "
+				 "pid %d, which may not be, may be a node too. %s",
 				 *os_pid, f->hidden, fix_of_hidden(f));
 		return 0;
 	}

@@ -250,8 +250,9 @@ bool identity_is_supported(const struct beam_identity *id, char *why, size_t siz
 		return true;
 	identity_list_releases(&releases);
 	snprintf(why, size,
-		 "this node runs OTP %s (ERTS %s) as the JIT without native stack; ebeam supports "
-		 "other builds of %s. Run it on such a build",
+		 "this node runs OTP %s (ERTS %s), built as the JIT without native stack, which "
+		 "ebeam does not support after OTP 26. It supports the JIT with native stack of "
+		 "%s: run the node on such a build",
 		 id->otp_text, id->erts, releases.buf);
 	strbuf_free(&releases);
 	return false;

@@ -104,8 +104,8 @@ int layout_use_dwarf(struct beam_node *n, const struct layout_table *like, const
 		*lacks = layout_outside(&n->layout);
 	snprintf(n->layout_origin, sizeof(n->layout_origin), "DWARF of %s", dwarf_info_origin(d));
 	if (*lacks)
-		log_info("pid %d: DWARF of %s has no usable %s: not used", n->os_pid,
-			 dwarf_info_origin(d), *lacks);
+		log_info("pid %d: DWARF of %s is not used, as it has no usable offset or size '%s'",
+			 n->os_pid, dwarf_info_origin(d), *lacks);
 	else
 		use_facts(n, like, "DWARF", "");
 	dwarf_info_close(d);

@@ -167,8 +167,8 @@ static void refuse_unknown(struct beam_node *n, const struct layout_table *near,
 	strbuf_addf(&text, "this node runs OTP %s (ERTS %s, %s) built %s VM probes", id->otp_text,
 		    id->erts, build_name(id), id->vm_probes ? "with" : "without");
 	if (lacks)
-		strbuf_addf(&text, ", and %s has no usable %s, as %s has", n->layout_origin, lacks,
-			    near->name);
+		strbuf_addf(&text, ", and %s has no usable offset or size '%s', which %s has",
+			    n->layout_origin, lacks, near->name);
 	strbuf_addf(&text, "; ebeam has layouts of %s",
 		    identity_other_build(id) ? "JIT builds of " : "");
 	identity_list_releases(&text);
@@ -180,10 +180,13 @@ static void refuse_unknown(struct beam_node *n, const struct layout_table *near,
 				 : "install the debug symbols of this very build, or run the "
 				   "optimised JIT build";
 	else if (lacks)
-		n->fix = "--try-layout, for the nearest layout that fits; or update ebeam";
+		n->fix = "use --try-layout, which takes the nearest layout that passes all checks; "
+			 "or update ebeam";
 	else
-		n->fix = "install the debug symbols of this very build, from which the layout is "
-			 "read; or --try-layout, for the nearest layout that fits; or update ebeam";
+		n->fix =
+			"install the debug symbols of this very build, from which the layout is "
+			"read; or use --try-layout, which takes the nearest layout that passes all "
+			"checks; or update ebeam";
 	n->layout_origin[0] = '\0';
 	strbuf_free(&text);
 }
@@ -193,10 +196,11 @@ static void refuse_layout(struct beam_node *n, bool tried)
 	const struct beam_check *failed = checks_failed(n);
 
 	if (n->core && core_file_facts(n->core)->missing_size) {
-		snprintf(n->unsupported, sizeof(n->unsupported),
-			 "too little is left of this core file, which is cut short, to read OTP %s "
-			 "in it. Failed check: %s; seen: %s",
-			 n->identity.otp_text, failed->name, failed->seen);
+		snprintf(
+			n->unsupported, sizeof(n->unsupported),
+			"this core file is cut short: what is left of it is too little to read OTP "
+			"%s. Failed check: %s; seen: %s",
+			n->identity.otp_text, failed->name, failed->seen);
 		return;
 	}
 	snprintf(n->unsupported, sizeof(n->unsupported),
@@ -209,9 +213,10 @@ static void refuse_layout(struct beam_node *n, bool tried)
 	else if (n->untested[0] && identity_other_build(&n->identity))
 		n->fix = "run the optimised JIT build, or update ebeam";
 	else if (n->untested[0])
-		n->fix = "--try-layout, for the nearest layout that fits; or update ebeam";
+		n->fix = "use --try-layout, which takes the nearest layout that passes all checks; "
+			 "or update ebeam";
 	else if (strncmp(n->layout_origin, "DWARF", 5) == 0)
-		n->fix = "see that the debug symbols are those of this very build";
+		n->fix = "check that the installed debug symbols are those of this very build";
 	else
 		n->fix = "if this is a patched build, install its debug symbols";
 }
@@ -250,8 +255,11 @@ static void inspect(struct beam_node *n, bool try_layout)
 	const struct beam_identity *id = &n->identity;
 
 	if (!elf_file_is_x86_64(n->elf))
-		snprintf(n->unsupported, sizeof(n->unsupported),
-			 "this node runs OTP %s on another processor than x86-64", id->otp_text);
+		snprintf(
+			n->unsupported, sizeof(n->unsupported),
+			"this node runs OTP %s on another processor than x86-64, which is the only "
+			"one that ebeam supports",
+			id->otp_text);
 	else if (identity_is_supported(id, n->unsupported, sizeof(n->unsupported)))
 		find_layout(n, try_layout);
 }

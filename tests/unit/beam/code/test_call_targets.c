@@ -362,12 +362,13 @@ static void test_near(void **state)
 	assert_refused(&w, "lists", "mpa", CALL_ARITY_ANY,
 		       "module 'lists' has no function mpa; did you mean 'map'?");
 	assert_refused(&w, "lists", "map", 3,
-		       "module 'lists' has no function map/3; its arity is 2");
+		       "module 'lists' has no function map/3; map has arity 2");
 	assert_refused(&w, "lists", "seq", 9,
-		       "module 'lists' has no function seq/9; its arities are 2 and 3");
+		       "module 'lists' has no function seq/9; seq has arities 2 and 3");
 	assert_refused(&w, "Elixir.Enum", "reduce", 2, "module 'Enum' has no function reduce/2");
 	assert_refused(&w, "lists", NULL, 7, "module 'lists' has no function at all with arity 7");
-	assert_refused(&w, NULL, "nosuch", 1, "no loaded module has such a function");
+	assert_refused(&w, NULL, "nosuch", 1,
+		       "no loaded module has a function with this name and arity");
 	assert_true(one(&w, "Enum", "map", 2).code != 0);
 	assert_true(one(&w, "Elixir.Enum", "map", 2).code != 0);
 	unmake(&w);

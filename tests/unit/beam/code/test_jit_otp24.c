@@ -337,8 +337,8 @@ static void test_too_many_lines(void **state)
 	assert_string_equal(said.buf, "");
 	assert_int_equal(line_of(t, 2), 0);
 	assert_string_equal(said.buf,
-			    "ebeam: no line numbers of module lists, and maybe of others: no more "
-			    "than 12 of all modules are kept\n");
+			    "ebeam: functions of module lists, and maybe of others, are shown "
+			    "without line numbers: ebeam keeps at most 12 lines of all modules\n");
 	jit_unloaded(t->j, ENTRY);
 	assert_int_equal(line_of(t, 3), 10);
 	/* It is said once. */
