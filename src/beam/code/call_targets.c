@@ -19,7 +19,7 @@
 #include "names/elixir.h"
 #include "names/names.h"
 
-#define FUNCTIONS_MAX (1u << 20) /* as in modules.c */
+#define FUNCTIONS_MAX (1u << 20) /* of one module */
 #define READ_TRIES    4
 /*
  * The code of a NIF after its prologue is replaced (emit_call_nif() in instr_bif.cpp) by a jump,
@@ -360,7 +360,8 @@ bool call_target_code(struct call_code *out, struct beam_node *n, const struct c
 	memset(out, 0, sizeof(*out));
 	if (!t->c_function || !n->objects)
 		return false;
-	out->elf = objects_elf(n->objects, t->c_function, &bias); /* reads the maps again */
+	out->elf =
+		objects_elf(n->objects, t->c_function, &bias); /* reads the process's maps again */
 	map = proc_maps_find(objects_maps(n->objects), t->c_function);
 	if (!out->elf || !map || !map->x)
 		return false;

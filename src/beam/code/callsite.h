@@ -28,6 +28,7 @@ static inline raddr callsite_light_bif_at(int otp, const struct beam_layout *l, 
 
 /*
  * Address on the C stack of the return address of a call from JIT code; 0 = it cannot be read.
+ * registers: address of the scheduler's registers, which the C stack continues below; 0 = unknown.
  * *pushed: start of the words below `registers` that shared fragments pushed; 0 if those are on the
  * Erlang stack, as in all builds with native stack (bpf/sample.bpf.h).
  */

@@ -19,7 +19,7 @@
 
 /* BeamCodeLineTab of a module (beam_code.h). */
 struct line_table {
-	raddr files, locations, addresses; /* arrays */
+	raddr files, locations, addresses; /* of arrays in the node */
 	uint32_t location_size;
 	size_t nr;
 };

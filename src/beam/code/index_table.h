@@ -12,7 +12,7 @@
 
 struct index_table {
 	uint32_t entries; /* objects in use: numbers 0 to entries - 1 */
-	uint64_t bytes;	  /* index_table_sz() of erts/emulator/beam/index.c: without objects */
+	uint64_t bytes;	  /* as index_table_sz() of index.c counts them: without objects */
 	raddr seg_table;
 };
 

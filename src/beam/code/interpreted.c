@@ -15,7 +15,7 @@
 #include "names/names.h"
 
 #define FUNCTIONS_MAX (1u << 20)
-#define NAME_MAX_LEN  1024 /* limit of names in records of OTP 24 */
+#define NAME_MAX_LEN  1024 /* bytes, as in records of OTP 24 */
 #define MFA_SIZE      24   /* ErtsCodeMFA: module, function, arity */
 
 /* Appends an atom quoted as by erts_printf("%T"), as in function names of JIT records. */
@@ -68,7 +68,7 @@ static bool read_functions(const struct beam_node *n, raddr code, raddr **infos,
 	    functions == 0 || functions > FUNCTIONS_MAX)
 		return false;
 	*nr = (size_t)functions;
-	*infos = xcalloc(*nr + 1, sizeof(**infos)); /* the last one ends the last function */
+	*infos = xcalloc(*nr + 1, sizeof(**infos)); /* one more: the end of the last function */
 	if (mem_read(n->mem, code + (raddr)n->layout.code_header_functions, *infos,
 		     8 * (*nr + 1)) == 0)
 		return true;

@@ -17,7 +17,7 @@
 /* Writable data of beam.smp is 0.35 MB, constants 0.7 MB, code 2.6 to 4.2 MB (OTP 25 to 29). */
 #define SECTION_MAX_SIZE ((size_t)64 << 20)
 
-/* A node that loads code or starts processes meanwhile can make a search fail. */
+/* A search can fail because the node loads code or starts processes meanwhile; it is repeated. */
 #define SEARCH_TRIES	3
 #define SEARCH_PAUSE_US 2000
 

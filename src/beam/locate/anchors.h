@@ -31,7 +31,7 @@ struct anchor_space {
 	size_t rodata_size;
 	raddr rodata_addr;
 	raddr text, text_end;
-	raddr low_write, low_write_end; /* section ERTS_LOW_WRITE, within data; equal = none */
+	raddr low_write, low_write_end; /* section ERTS_LOW_WRITE, within data; both 0 = none */
 	bool interpreted;		/* emu flavour: Erlang code is data */
 };
 

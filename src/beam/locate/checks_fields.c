@@ -403,7 +403,7 @@ bool check_ets(struct check_run *c)
 		}
 	}
 	ok = nr > 0 && nr * 8 >= list.counted * 7 && list.vanished * 8 <= list.counted &&
-	     good * 8 >= nr * 7 && whole * 4 >= counted; /* others change meanwhile */
+	     good * 8 >= nr * 7 && whole * 4 >= counted; /* the rest may change while it is read */
 	check_see(c, ok,
 		  "%zu of %llu tables were found, %zu of them plausible; of %zu tables %zu have as "
 		  "many objects as they count",

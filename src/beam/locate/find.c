@@ -320,8 +320,8 @@ static int refuse_pid(int os_pid, bool hidden, struct error *err)
 }
 
 /* Sets the error for a pid that is no node (`found` is 0) or cannot be examined (negative errno).
- * Some executables cannot be read even with CAP_SYS_PTRACE; then the name of the process decides,
- * which for a node is that of its file. */
+ * Some executables cannot be read even with CAP_SYS_PTRACE; then the name of the process decides:
+ * that of a node is the name of its executable file. */
 static int explain_pid(int os_pid, int found, struct error *err)
 {
 	struct proc_stat stat = {0};

@@ -31,8 +31,8 @@ bool identity_config_defines(const char *config, size_t len, const char *macro);
 /* Appends the releases that ebeam supports: "OTP 25, 27 and 29". */
 void identity_list_releases(struct strbuf *out);
 
-/* True if ebeam supports this kind of build, for any release; else `why` has a text of what the
- * build is and what to do. */
+/* True if ebeam supports this kind of build, provided that it has a layout for the release; else
+ * `why` has a text of what the build is and what to do. */
 bool identity_is_supported(const struct beam_identity *id, char *why, size_t size);
 /* NULL, or the kind of a build whose structs differ from those of the tables: "a debug build". */
 const char *identity_other_build(const struct beam_identity *id);

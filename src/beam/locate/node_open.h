@@ -20,9 +20,9 @@ enum beam_open {
  * Opens the process, identifies it, chooses the layout, finds the tables and runs the checks.
  *   ERROR_KIND_NO_NODE      no such process, or not a BEAM ("pid 4711 is 'java', not a BEAM node")
  *   ERROR_KIND_PRIVILEGE    its memory may not be read
- *   ERROR_KIND_UNSUPPORTED  release, flavour or build that ebeam has no layout for, or a check that
- *                           failed, by name.  With BEAM_OPEN_PARTIAL *out is still filled
- *                           (identity, checks), and 0 is returned.
+ *   ERROR_KIND_UNSUPPORTED  release, flavour or build that ebeam has no layout for, or a check has
+ *                           failed, which the text names.  With BEAM_OPEN_PARTIAL *out is still
+ *                           filled (identity, checks), and 0 is returned.
  */
 int beam_node_open(struct beam_node **out, int os_pid, unsigned int how, struct error *err);
 /*

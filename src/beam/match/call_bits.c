@@ -129,7 +129,8 @@ static enum call_verdict match_float(struct call_matcher *m, const struct patter
 }
 
 /* Size of a segment in bits.  left: bits of the bitstring from the segment's start on.
- * CALL_DIFFERS: these are fewer, or no multiple of the unit, or the size is no valid one. */
+ * CALL_DIFFERS: they are too few, or (without a size) no multiple of the unit, or the size is not
+ * valid. */
 static enum call_verdict size_of(struct call_matcher *m, const struct pattern_segment *s,
 				 uint64_t left, uint64_t *out)
 {

@@ -13,8 +13,8 @@
 #define TYPE(t)	    (1ull << CALL_TYPE_##t)
 #define GROUPS_MAX  8
 
-/* The word of a call that a part of the pattern matches: an argument, or an element of a tuple that
- * is one.  See struct call_test. */
+/* The word of a call that a part of the pattern matches: an argument, or an element of an argument
+ * that is a tuple.  See struct call_test. */
 struct place {
 	bool known;
 	uint8_t arg;
