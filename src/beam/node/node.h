@@ -15,7 +15,7 @@
 #include "target/mem.h"
 #include "target/objects.h"
 
-/* From the executable alone, before a layout is needed. */
+/* What the executable file shows; reading it needs no layout. */
 struct beam_identity {
 	int own_otp;	   /* release: 24 to 29 */
 	char otp_text[32]; /* "25" */
@@ -36,7 +36,7 @@ static inline const char *beam_flavor(const struct beam_identity *id)
 	return id->jit ? "jit" : "emu";
 }
 
-/* Addresses in the process; 0 = not found (yet). */
+/* Addresses of the VM's tables and variables in the memory of the node; 0 = not found (yet). */
 struct beam_anchors {
 	raddr proc_tab;	      /* erts_proc */
 	raddr port_tab;	      /* erts_port */
@@ -45,8 +45,8 @@ struct beam_anchors {
 	raddr this_node;      /* the ErlNode that it held when the node was opened */
 	raddr jit_descriptor; /* __jit_debug_descriptor */
 	raddr jit_register;   /* __jit_debug_register_code: a uprobe there sees changes of code */
-	raddr normal_exit;    /* value of beam_normal_exit: OTP 24 and interpreter, without a
-			       * record of it; else 0 */
+	raddr normal_exit;    /* value of beam_normal_exit, the bottom return address of a stack, if
+			       * no JIT record has it (OTP 24, interpreter); else 0 */
 	raddr frame_layout;   /* erts_frame_layout (int): 0 RA, 1 FP_RA; 0 = no such variable */
 	raddr bif_table;      /* bif_table[], BEAM_BIF_* below */
 	uint32_t nr_bifs;     /* its entries */
@@ -62,9 +62,9 @@ struct beam_anchors {
 	raddr ets_misc;	      /* erts_ets_misc_mem_size */
 	raddr allocators;     /* erts_allctrs_info[]: ErtsAllocatorInfo_t by allocator's number */
 	raddr dist_table;     /* erts_dist_table: a Hash of DistEntry */
-	raddr clock; /* {Erlang time, kernel's time} in ns at the last correction of the clock; 0
-		      * without */
-	raddr sched, dirty_cpu, dirty_io; /* arrays of aligned scheduler data */
+	raddr clock; /* {Erlang time, kernel's time} in ns at the last correction of the node's
+		      * clock; 0 = not found */
+	raddr sched, dirty_cpu, dirty_io; /* arrays of ErtsAlignedSchedulerData */
 	uint32_t nr_sched, nr_dirty_cpu, nr_dirty_io;
 	/* Set by vm_counters_find() only. */
 	raddr dirty_gc;	 /* dirty_gc.info: counts of GCs on dirty schedulers */
@@ -74,8 +74,8 @@ struct beam_anchors {
 
 /*
  * BifEntry {Eterm module, name; int arity; BifFunction f, traced; enum kind} as written by
- * erts/emulator/utils/make_tables, OTP 24 to 29; too simple to need the layout.  Until the node has
- * booted module and name are not atoms yet.
+ * erts/emulator/utils/make_tables, OTP 24 to 29: the same offsets in all of them, so they are not
+ * in struct beam_layout.  Until the node has booted module and name are not atoms yet.
  */
 #define BEAM_BIF_SIZE	  48
 #define BEAM_BIF_MODULE	  0
@@ -83,7 +83,7 @@ struct beam_anchors {
 #define BEAM_BIF_ARITY	  16 /* u32 */
 #define BEAM_BIF_FUNCTION 24 /* the C function that runs */
 
-/* Result of one check of the layout: passed, or what it saw. */
+/* Result of one check of the layout: passed, or what was read instead (`seen`). */
 struct beam_check {
 	const char *name; /* "process 0 is registered as init" */
 	bool ok;
@@ -105,18 +105,18 @@ struct beam_atom_texts {
 	raddr end;	  /* end of the last text */
 };
 
-/* Number of distinct objects in three tables of code, valid while the tables are as here.  Used by
- * beam/vm/memory_code.c. */
+/* Number of distinct objects (exports or funs) in the three tables of staged entries: a cache,
+ * valid while the tables still have these entries.  Used by beam/vm/memory_code.c. */
 struct beam_staged_count {
 	raddr tables; /* 0 = not counted yet */
 	uint32_t entries[3];
-	raddr last[3]; /* the newest entries */
+	raddr last[3]; /* newest entry of each table */
 	uint64_t objects;
 };
 
 struct beam_node {
-	int os_pid;		/* of a core file: the process's; 0 = unknown */
-	int pidfd;		/* of this process, even if its pid was reused; -1 = none */
+	int os_pid;		/* of a core file: pid of the process that dumped it; 0 = unknown */
+	int pidfd;		/* refers to this process even after its pid is reused; -1 = none */
 	struct core_file *core; /* NULL: a live process */
 	struct mem *mem;
 	struct objects *objects;
@@ -126,7 +126,7 @@ struct beam_node {
 	struct beam_identity identity;
 	struct beam_anchors anchors;
 	struct beam_layout layout;
-	unsigned int how;	 /* it was opened: bits of enum beam_open, node_open.h */
+	unsigned int how;	 /* bits of enum beam_open (node_open.h): how it was opened */
 	char layout_origin[128]; /* "DWARF of /usr/lib/debug/...", "table otp25" */
 	char untested[64];	 /* "" = release and build are known; else how the node is read
 				  * nevertheless: "by DWARF, untested release" */
@@ -137,15 +137,16 @@ struct beam_node {
 	struct beam_staged_count exports_count, funs_count;
 	char unsupported[512]; /* why it is not supported, "" = supported; see
 				* beam_node_unsupported() */
-	const char *fix;       /* what helps against `unsupported`; NULL = unknown */
+	const char *fix;       /* what the user can do about `unsupported`; NULL = unknown */
 };
 
-/* Facts of the process, whatever it runs: "up 3 h, 82 MB in memory"; "" = none. */
+/* Uptime and resident memory of the operating system process: "up 3 h, 82 MB in memory"; "" for a
+ * core file, or if /proc cannot be read. */
 const char *beam_node_process(const struct beam_node *n, char *buf, size_t size);
 /* False once the process has exited: its pid may have been reused.  True for a core file. */
 bool beam_node_is_there(const struct beam_node *n);
-/* Has the process exited, or does it within `timeout_ms`?  Its memory is freed shortly before its
- * exit is visible, by far less than BEAM_NODE_EXIT_MS. */
+/* Has the process exited, or does it exit within `timeout_ms`?  Its memory is freed shortly before
+ * its exit is visible, by far less than BEAM_NODE_EXIT_MS. */
 enum { BEAM_NODE_EXIT_MS = 100 };
 bool beam_node_exits(const struct beam_node *n, int timeout_ms);
 /* Name of the node in messages: "pid 4711" (written to buf), or the path of its core file. */
@@ -157,7 +158,7 @@ int beam_node_unreadable(const struct beam_node *n, const char *what, int rc, st
 int beam_node_lacks(const struct beam_node *n, const char *what, struct error *err);
 /* NULL if the node is supported, else why not (valid until close). */
 const char *beam_node_unsupported(const struct beam_node *n);
-/* As beam_node_unsupported(), with what helps, for people; "" if the node is supported. */
+/* The same with what the user can do about it, as one message; "" if the node is supported. */
 char *beam_node_refusal(const struct beam_node *n, char *buf, size_t size);
 enum { BEAM_NODE_REFUSAL_SIZE = 1024 };
 

@@ -19,7 +19,7 @@
 const struct layout_table *const layout_tables[] = {LAYOUT_TABLES(TABLE) NULL};
 #undef TABLE
 
-/* One row per member, in order of the struct: a missing row is found at compile time. */
+/* A member without its row in LAYOUT_VALUES, or in another order, is found at compile time. */
 #define ROW(member, ...) int32_t member;
 struct rows {
 	LAYOUT_VALUES(ROW)
@@ -39,7 +39,7 @@ const struct layout_member layout_members[] = {BEAM_LAYOUT_FIELDS(MEMBER_F, MEMB
 #undef MEMBER_S
 const unsigned int nr_layout_members = ARRAY_SIZE(layout_members);
 
-/* Every member is one int32_t and the list is the struct: nothing can be left out. */
+/* All members are int32_t, so equal sizes mean that layout_members has every member. */
 _Static_assert(ARRAY_SIZE(layout_members) * sizeof(int32_t) == sizeof(struct beam_layout),
 	       "layout_members does not describe the whole struct beam_layout");
 
@@ -54,7 +54,7 @@ const struct layout_table *layout_table_find(int otp, bool vm_probes)
 	return NULL;
 }
 
-/* Distance of a table from a release and variant; no two tables have the same. */
+/* Distance of a table from a release and variant; no two tables are at the same distance. */
 static int distance(const struct layout_table *t, int otp, bool vm_probes)
 {
 	return 4 * abs(t->otp - otp) + 2 * (t->otp < otp) + (t->vm_probes != vm_probes);
