@@ -59,7 +59,7 @@ static bool is_tuple(struct term_reader *r, uint64_t term)
 	return TERM_IS_BOXED(term) && term_view(r, term, &v) == TERM_KIND_TUPLE;
 }
 
-/* Is it a tuple of any arity with this atom as first element? */
+/* Is the term a tuple of any arity whose first element is this atom? */
 static bool is_record(struct term_reader *r, uint64_t term, uint64_t atom)
 {
 	uint64_t first;
@@ -68,7 +68,7 @@ static bool is_record(struct term_reader *r, uint64_t term, uint64_t atom)
 	       first == atom;
 }
 
-/* Are elements from .. to funs M:F/A?  Both records below keep the callbacks in such elements. */
+/* Are elements[from .. to] funs M:F/A?  Both records below have the callbacks in such elements. */
 static bool has_callbacks(struct term_reader *r, const uint64_t *elements, uint32_t from,
 			  uint32_t to)
 {
@@ -93,7 +93,8 @@ static bool is_callback_cache(struct term_reader *r, uint64_t term, uint64_t tag
 }
 
 /* #server_data{parent, tag, name, module, hibernate_after, handle_call, handle_cast, handle_info,
- * handle_continue}: since OTP 28.  `tag` is the element by which other releases may differ. */
+ * handle_continue}: since OTP 28.  The parameter `tag` is the atom server_data.  A record of
+ * another size is not recognised. */
 static bool is_server_data(struct term_reader *r, uint64_t term, uint64_t tag)
 {
 	uint64_t e[10];
@@ -104,10 +105,11 @@ static bool is_server_data(struct term_reader *r, uint64_t term, uint64_t tag)
 }
 
 /*
- * For each part of the loop's data beside the state: the set of registers that can hold it. OTP 25:
- * Parent, Name, State, Mod, HibernateAfterTimeout, Debug; 26 and 27: #callback_cache{} for Mod;
- * since 28: #server_data{}, State, Debug, Timer.  `likely`: registers with the usual value of the
- * part; else all with a possible value.
+ * For each argument of gen_server:loop other than the state, fills roles[] with the Y registers
+ * that can hold it, a bit for each; returns the number of roles.  OTP 25: Parent, Name, State, Mod,
+ * HibernateAfterTimeout, Debug; 26 and 27: #callback_cache{} for Mod; since 28: #server_data{},
+ * State, Debug, Timer.  `likely`: only registers with the argument's usual value; else all with a
+ * possible value.
  */
 static size_t server_roles(struct term_reader *r, const struct server_names *names,
 			   const struct behaviour_registers *b, bool likely,
@@ -148,8 +150,8 @@ static size_t server_roles(struct term_reader *r, const struct server_names *nam
 	return nr;
 }
 
-/* Can each part have a register of its own that is not in `taken`?  At most one register may be
- * left, and only if it can be the timeout of the loop. */
+/* Can each role have a register of its own that is not in `taken`?  At most one register may remain
+ * without a role, and only if it can be the timeout of the loop. */
 static bool can_place(const uint32_t *roles, size_t nr, uint32_t taken, uint32_t all,
 		      uint32_t timeouts)
 {
@@ -217,7 +219,7 @@ static struct behaviour_registers registers_of(struct term_reader *r, const stru
 	return b;
 }
 
-/* True if all registers of the set have the same value: then any of them can be the state. */
+/* True if all registers of `set` have the same value, which is then the state. */
 static bool one_value(const uint64_t *y, uint32_t set, uint64_t *value)
 {
 	bool any = false;
@@ -280,9 +282,10 @@ static int ask_block(void *arg, struct process_facts *block, size_t nr)
 }
 
 /*
- * Finds the register of the state by vote of all processes that wait at the same instruction: each
- * of which likely values leave only one candidate has a vote.  A vote may be wrong (a state that is
- * the process's own pid or its parent), so three in four must agree; 0 = they do not.
+ * Finds the register of the state by vote of all processes that wait at the same instruction.  A
+ * process votes if the usual values of the other arguments leave only one register.  Its vote may
+ * be wrong (a state that is the process's own pid or its parent), so three in four must agree.
+ * Returns the bit of the register; 0 if they do not agree.
  */
 static uint32_t elect(struct beam_node *n, struct term_reader *r, const struct process_facts *p,
 		      const uint64_t *y, uint32_t nr)
@@ -383,16 +386,16 @@ static const struct loop {
 	enum behaviour behaviour;
 } loops[] = {
 	{"gen_server", "loop", BEHAVIOUR_GEN_SERVER},
-	{"gen_server", "loop_hibernate", BEHAVIOUR_GEN_SERVER}, /* 28 on */
+	{"gen_server", "loop_hibernate", BEHAVIOUR_GEN_SERVER}, /* since OTP 28 */
 	{"gen_server", "loop_wakeup", BEHAVIOUR_GEN_SERVER},
-	{"gen_statem", "loop_receive", BEHAVIOUR_GEN_STATEM}, /* to 27 */
+	{"gen_statem", "loop_receive", BEHAVIOUR_GEN_STATEM}, /* up to OTP 27 */
 	{"gen_statem", "loop", BEHAVIOUR_GEN_STATEM},
 	{"gen_statem", "loop_hibernate", BEHAVIOUR_GEN_STATEM},
 	{"gen_statem", "loop_wakeup", BEHAVIOUR_GEN_STATEM},
 	{"gen_event", "fetch_msg", BEHAVIOUR_GEN_EVENT},
 };
 
-/* Arguments of proc_lib:hibernate(Module, Function, Args): the state is always the same element. */
+/* Args of proc_lib:hibernate(Module, Function, Args): the state is always the same element. */
 static const struct wakeup {
 	const char *module, *function;
 	enum behaviour behaviour;
@@ -488,7 +491,7 @@ static bool state_of_frame(struct beam_node *n, const struct process_facts *p,
 						      : event_state(r, y, f->nr_y, out);
 }
 
-/* If a behaviour's functions are deeper in the stack, the process is inside of a callback. */
+/* Why no state was found: inside a callback, a behaviour's function is deeper in the stack. */
 static void explain(const struct stack_code *c, const struct process_stack *stack,
 		    struct behaviour_state *out)
 {

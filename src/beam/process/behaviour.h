@@ -4,9 +4,9 @@
  * (also supervisors and Elixir's GenServer and Agent), gen_statem or gen_event that waits in the
  * loop of its behaviour, or hibernates.
  *
- * The loop has the state in a Y register, but each compilation may choose another one.  So the
- * register is found by excluding those of the other values: parent, name, module, timeout, debug
- * options. If more than one is left, other processes that wait at the same instruction decide:
+ * The loop has the state in a Y register, but which one depends on the compiler.  So it is found by
+ * excluding the registers of the loop's other arguments: parent, name, module, timeout, debug
+ * options.  If more than one is left, other processes that wait at the same instruction decide:
  * their state is in the same register.  If they do not agree the state is unknown.
  *
  * lib/stdlib/src/gen_server.erl, gen_statem.erl, gen_event.erl, proc_lib.erl, OTP 25 to 29.
@@ -35,7 +35,7 @@ struct behaviour_state {
 
 /*
  * Reads the state of `p`, which was read with PROCESS_READ_DICTIONARY; `stack` is its stack.  May
- * read other processes.
+ * read other processes to find the register.
  */
 void behaviour_state_read(struct beam_node *n, const struct stack_code *c,
 			  const struct process_facts *p, const struct process_stack *stack,
@@ -52,8 +52,9 @@ struct behaviour_registers {
 	uint64_t module;		   /* of $initial_call; 0 = unknown */
 };
 #define BEHAVIOUR_MAX_REGISTERS 16
-/* Registers that can hold the state, a bit for each; 0 = these are not of such a loop.  `likely`:
- * assumes usual values of the other parts: parent, own name, module, [] and infinity. */
+/* Registers that can hold the state, a bit for each; 0 = the values are not those of a gen_server's
+ * loop.  `likely`: assumes that the other arguments have their usual values: parent, own name,
+ * module, [] and infinity. */
 uint32_t behaviour_server_candidates(struct term_reader *r, const struct behaviour_registers *b,
 				     bool likely);
 

@@ -14,8 +14,9 @@ int dictionary_readable(struct mem *mem, const struct beam_layout *layout, raddr
 			uint64_t epid);
 
 /*
- * Value of an atom in the dictionary now; 0 = not there.  Negative errno as above, or -EBADMSG if
- * the memory is no dictionary.  The term that is returned may be moved or freed at any time.
+ * Sets *value to the value that the key `key`, an atom, has now; 0 = no such key.  Returns 0 or a
+ * negative errno: as above, or -EBADMSG if the memory is no dictionary.  The node may move or free
+ * the term *value at any time.
  */
 int dictionary_get(struct mem *mem, const struct beam_layout *layout, raddr process, uint64_t epid,
 		   uint64_t key, uint64_t *value);

@@ -41,7 +41,7 @@ static uint64_t map_words(const uint64_t *o, uint64_t available, enum term_kind 
  * bits 16 and up of the header say: in OTP 27 up to 256, one of which refers to the fun reference,
  * an object of its own; later up to 255, with flags from bit 24 on.
  */
-#define FUN_HEAD_WORDS(otp) ((otp) == 24 ? 5u : 4u) /* words that have the size of a fun */
+#define FUN_HEAD_WORDS(otp) ((otp) == 24 ? 5u : 4u) /* words of a fun up to the one with its size */
 
 static uint64_t fun_words(int otp, const uint64_t *o, uint64_t available)
 {
@@ -72,7 +72,7 @@ static enum term_kind kind_of(int otp, uint64_t header)
 	case SUBTAG_SUB_BITS:
 	case SUBTAG_BIN_REF:
 		return TERM_KIND_BITS;
-	case SUBTAG_FUN_REF: /* part of a fun, or of the matching of a binary */
+	case SUBTAG_FUN_REF: /* since OTP 27 of a fun, before: state of a binary match */
 		return otp >= 27 ? TERM_KIND_FUN : TERM_KIND_BITS;
 	case SUBTAG_EXTERNAL_PID:
 		return TERM_KIND_EXTERNAL_PID;
@@ -111,8 +111,9 @@ struct last_object {
 	uint64_t count, words;
 };
 
-/* Counts the objects in words[0 .. nr-1]; *object is the last one.  Returns how many words that one
- * extends beyond them, or -k: the last k words must be passed again with those that follow. */
+/* Counts the objects in words[0 .. nr-1]; *object is the last one.  Returns the number of words by
+ * which it extends beyond words[nr-1]; or -k if the last k words are too few to know the size of a
+ * fun: pass them again with the words that follow.  `last`: no words follow. */
 static int64_t count_chunk(int otp, const uint64_t *words, uint64_t nr, bool last,
 			   struct heap_census *c, struct last_object *object)
 {
@@ -159,7 +160,7 @@ static void count_area(struct beam_node *n, raddr from, raddr to, uint64_t *buf,
 			c->unreadable += (to - from) / 8;
 			return;
 		}
-		/* The end of an inconsistently read area need not be a word border. */
+		/* `to` of torn facts may not be aligned: the part of a word is ignored. */
 		beyond = count_chunk(n->identity.otp, buf, nr, nr == (to - from) / 8, c, &last);
 		if (beyond > 0 && (uint64_t)beyond > (to - from) / 8 - nr) {
 			/* The last object is longer than the area, so it was none: fragments can

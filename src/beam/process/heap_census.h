@@ -20,7 +20,7 @@ struct heap_census {
 	uint64_t young, old, fragments; /* words in use of each area */
 	uint64_t unknown;		/* words that do not begin a known object */
 	uint64_t unreadable;		/* words that could not be read */
-	bool cut;			/* there are more fragments than the limit */
+	bool cut;			/* limit of fragments reached: others not counted */
 };
 
 /* Size in words of the object with this header, given `available` words of it; 0 = unknown. *kind

@@ -10,8 +10,9 @@
 #include "base/compiler.h"
 
 /*
- * struct erl_off_heap_header: thing word, one word, next.  The one word: the Binary of a BinRef
- * (since OTP 27) or magic reference; the size of a ProcBin (up to 26), whose Binary is behind next.
+ * struct erl_off_heap_header: thing word, a word that depends on the kind, next.  The second word
+ * is the address of the Binary in a BinRef (since OTP 27) or magic reference, and the size in a
+ * ProcBin (up to 26), whose word after `next` is the address of the Binary.
  */
 #define HEADER_WORDS 4
 #define NEXT	     2
@@ -30,7 +31,7 @@ static void add_binary(struct off_heap *o, raddr addr, bool message)
 	o->in_messages += message;
 }
 
-/* Adds an entry of the list; false: it is no valid entry. */
+/* Adds one entry of an off-heap list; false: its header is of no kind that such lists have. */
 static bool add_thing(struct off_heap *o, const uint64_t *words, int otp, bool message)
 {
 	uint64_t subtag = HEADER_SUBTAG(words[0]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Data outside of its heap that the terms of a process keep alive, mostly reference-counted
- * binaries. A process refers to them by a list of things on its heap, one for the young and one for
- * the old part, and by a list of binaries that it appends to (Process.wrt_bins); each heap fragment
- * and message has a list of its own.
+ * binaries.  A process has a list of references to such data from its heap (Process.off_heap), and
+ * since OTP 25 one of binaries that it appends to (Process.wrt_bins); each heap fragment and
+ * message has a list of its own.
  *
  * erl_bits.h, erl_binary.h, erl_bif_info.c (process_info(P, binary)), OTP 25 to 29.
  */
@@ -24,15 +24,15 @@ struct off_heap_binary {
 	uint64_t size;	      /* bytes */
 	uint64_t refc;	      /* references from the whole node */
 	uint64_t here;	      /* references from this process that were found */
-	uint64_t in_messages; /* those of `here` that are in messages in the mailbox */
+	uint64_t in_messages; /* those of `here` from messages in the mailbox */
 };
 
 struct off_heap {
 	/* Sorted by size, largest first; without duplicates. */
 	VEC(struct off_heap_binary) binaries;
 	uint64_t bytes; /* sum of their sizes */
-	/* Entries of the lists: as in process_info(P, binary), which in OTP 25 omits binaries that
-	 * are appended to. */
+	/* Number of references to binaries in the lists: those of process_info(P, binary), which in
+	 * OTP 25 omits binaries that are appended to. */
 	uint64_t references;
 	uint64_t in_messages;
 	uint64_t funs, externals, magic_refs; /* other entries of the lists */
@@ -40,13 +40,13 @@ struct off_heap {
 	bool cut;
 };
 
-/* Adds one list; `mem` may be a cached one. */
+/* Adds the list from `first` on; `message`: of a message.  `mem` may be a cache of n->mem. */
 void off_heap_add(struct beam_node *n, struct mem *mem, raddr first, bool message,
 		  struct off_heap *out);
 /* Adds the list of each fragment of a chain. */
 void off_heap_add_fragments(struct beam_node *n, struct mem *mem, raddr fragment, bool message,
 			    struct off_heap *out);
-/* Adds the lists of a process: both of its heap, and those of its heap fragments. */
+/* Adds the lists of a process except those of its messages: off_heap, wrt_bins, heap fragments. */
 void off_heap_add_process(struct beam_node *n, struct mem *mem, raddr process,
 			  struct off_heap *out);
 /* To call after the last list: merges duplicates, reads sizes and reference counts, and sorts by

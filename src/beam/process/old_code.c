@@ -31,7 +31,7 @@ int old_code_read(struct old_code *o, struct beam_node *n, struct error *err)
 	return 0;
 }
 
-/* `first`: index of the first use of this process. */
+/* `first`: index in o->uses of the first entry of this process. */
 static void check_address(struct old_code *o, uint32_t process, size_t first, raddr addr)
 {
 	if (addr < o->low || addr >= o->high)

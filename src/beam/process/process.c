@@ -158,7 +158,7 @@ static bool is_whole(const struct process_facts *p)
 		return false;
 	if (p->state & PSFLG_EXITING)
 		return true;
-	/* The end of a GC sets them one by one. */
+	/* At the end of a GC the VM sets heap, stop and hend one after the other. */
 	if (p->state & PSFLG_GC)
 		return p->abandoned_heap || has_stack(p);
 	/* If there is an abandoned heap, heap_size is that heap's. */
@@ -270,7 +270,7 @@ static size_t read_block(struct process_reader *r, struct process_block *b,
 
 		if (b->pending[i].found == PROCESS_BAD)
 			read_again(r, p, &b->pending[i]);
-		/* Exiting processes are not checked for consistency, so look at the slot. */
+		/* is_whole() accepts every exiting process, so its slot is checked instead. */
 		if (b->pending[i].found == PROCESS_FOUND && (p->state & PSFLG_EXITING) &&
 		    is_gone(r, p))
 			b->pending[i].found = PROCESS_VANISHED;
@@ -455,7 +455,7 @@ int process_read(struct beam_node *n, uint64_t epid, unsigned int what, struct p
 
 struct search {
 	struct beam_atoms *atoms;
-	const char *text; /* the text that was searched, if it is no name */
+	const char *text; /* set if the text is a name as printed, with quotes or colon */
 	uint64_t names[2], epid;
 };
 
@@ -476,8 +476,8 @@ static int search_block(void *arg, struct process_facts *block, size_t nr)
 	return 0;
 }
 
-/* A registered name in Erlang, or in Elixir without "Elixir."; or as printed, with quotes or
- * Elixir's colon. */
+/* Finds a registered process: its name in Erlang, in Elixir without "Elixir.", or as printed, with
+ * quotes or Elixir's colon. */
 static int parse_name(struct beam_node *n, const char *text, uint64_t *epid, struct error *err)
 {
 	char elixir[1100];

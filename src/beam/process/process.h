@@ -41,7 +41,7 @@ struct process_facts {
 	 * messages. stack_size is of the last context switch if the process runs. */
 	uint64_t total_heap_size, stack_size;
 	uint64_t min_heap_size, min_vheap_size,
-		max_heap_size; /* words; the last with its flag bits */
+		max_heap_size; /* words; max_heap_size includes its flag bits */
 	int64_t message_queue_len;
 	uint64_t memory; /* bytes, as process_info(P, memory); only with PROCESS_READ_MEMORY */
 	uint32_t nr_undecoded; /* undecoded messages from other nodes, which `memory` is without */
@@ -53,13 +53,13 @@ struct process_facts {
 	uint16_t gen_gcs, max_gen_gcs;
 	raddr i;       /* address of the next instruction while it does not run */
 	raddr current; /* ErtsCodeMFA *; 0 = none: see i */
-	/* Not 0: a GC is delayed, the proper heap is here, and until the GC heap .. hend is a
-	 * fragment that replaces it (erl_gc.c, delay_garbage_collection()). */
+	/* Address of the proper heap while a GC is delayed: heap .. hend is then a fragment that
+	 * replaces it until the GC (erl_gc.c, delay_garbage_collection()); 0 = no GC is delayed. */
 	raddr abandoned_heap;
 	raddr heap, htop, stop, hend, old_heap, old_htop, old_hend, mbuf;
 	raddr dictionary, links, monitors, lt_monitors, psd, off_heap;
-	raddr scheduler_data;	      /* address of that of the scheduler that runs it; 0 = none */
-	raddr timer;		      /* of the `after` of its receive; 0 = none, 1 = has fired */
+	raddr scheduler_data;	      /* ErtsSchedulerData that runs the process; 0 = none */
+	raddr timer;		      /* that of its receive's `after`; 0 = none, 1 = has fired */
 	uint64_t label, initial_call; /* values of $process_label and $initial_call; 0 = none; only
 				       * with PROCESS_READ_DICTIONARY */
 	uint64_t ancestors;	      /* value of $ancestors, likewise */
@@ -81,9 +81,9 @@ struct process_list {
 };
 
 /*
- * Reads all processes in blocks, in order of the table's slots: memory need not hold a million of
- * them. visit() may change the block; a non-zero result ends the scan and is returned.  -ESRCH: the
- * node has exited.
+ * Reads all processes in blocks, in order of the table's slots, so that a million processes need
+ * not fit in ebeam's memory.  visit() may change the block; a non-zero result ends the scan and is
+ * returned.  -ESRCH: the node has exited.
  */
 struct process_totals {
 	uint64_t processes, vanished, torn;

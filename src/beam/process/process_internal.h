@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parts of process.c.  The structs of a block of processes are read at once; data that they point
- * to is then read for all of them together, in a batch for each level (process_walk.c).
+ * Shared by process.c and process_*.c.  The structs of a block of processes are read at once; data
+ * that they point to is then read for all of them together, in a batch for each level
+ * (process_walk.c).
  */
 #ifndef EBEAM_BEAM_PROCESS_INTERNAL_H
 #define EBEAM_BEAM_PROCESS_INTERNAL_H
@@ -29,11 +30,11 @@ struct process_pending {
 	raddr nmsigs[2]; /* addresses of the pointers to the first signals that are no messages */
 	uint64_t slot;
 	int64_t raw_len;      /* sum of the lengths in the queues' structs */
-	uint64_t nr_messages; /* counted so far */
+	uint64_t nr_messages; /* number counted so far */
 	uint64_t message_words;
 	bool on_heap_messages;
 	bool queues_bad; /* the queues changed while they were walked */
-	bool doubtful;	 /* implausible dictionary: an error if the heap has moved meanwhile */
+	bool doubtful;	 /* implausible dictionary: PROCESS_BAD if a GC moves the heap meanwhile */
 	enum process_found found;
 };
 
@@ -55,7 +56,7 @@ struct process_block {
 	size_t nr;
 };
 
-/* ERROR_KIND_UNSUPPORTED, ERROR_KIND_FAILED; must be closed in any case. */
+/* ERROR_KIND_UNSUPPORTED, ERROR_KIND_FAILED; the reader must be closed even then. */
 int process_reader_open(struct process_reader *r, struct beam_node *n, unsigned int what,
 			struct error *err);
 void process_reader_close(struct process_reader *r);
@@ -74,7 +75,7 @@ void process_take(const struct process_reader *r, struct process_facts *p,
  * they cannot be read.  take() must not read with the same reader. */
 struct process_address {
 	raddr addr;
-	uint32_t index; /* the caller's */
+	uint32_t index; /* of the caller: passed to take() */
 };
 typedef void process_struct_fn(void *arg, uint32_t index, const uint8_t *bytes);
 void process_addresses_sort(struct process_address *places, size_t nr);
@@ -91,7 +92,7 @@ static inline uint64_t process_slot_of(const struct id_format *f, uint64_t epid)
 	return f->whole_word ? (epid >> 4) & f->pix_mask : epid >> 32;
 }
 
-/* True for OTP 27 and later. */
+/* Has each signal that is no message the number of messages before it (since OTP 27)? */
 static inline bool process_has_mlenoffs(const struct beam_layout *l)
 {
 	return l->process_sig_inq_mlenoffs != LAYOUT_ABSENT;

@@ -29,12 +29,13 @@
 /* Limit of the words of a heap fragment: 512 GiB. */
 #define FRAGMENT_MAX (1ull << 36)
 
-/* Bytes around a message that are read together: most others are close to it. */
+/* Bytes around a message that are read at once, as most other messages are close to it. */
 #define WINDOW_SIZE 16384u
 #define PAGE_SIZE   4096u
 
-/* Up to OTP 26 the queues' lengths include all messages; since 27 each other signal has the number
- * of messages before it.  An exiting process frees signals one by one: they are not read. */
+/* Up to OTP 26 the queues' lengths include all messages; since 27 each signal that is no message
+ * has the number of messages before it, which is added.  An exiting process frees signals one by
+ * one: they are not read. */
 int process_count_messages(struct process_reader *r, struct process_facts *p,
 			   struct process_pending *q)
 {
@@ -60,7 +61,8 @@ int process_count_messages(struct process_reader *r, struct process_facts *p,
 										       : 0;
 }
 
-/* A message has a term here; 0 if it came from another node and is not decoded. */
+/* Is this entry of a signal queue a message?  Its `m` is then a term, or 0 if it came from another
+ * node and is not decoded yet; other signals have a header word there. */
 static bool is_message(const struct process_reader *r, const uint8_t *message)
 {
 	uint64_t term = bytes_u64(message, r->l->message_m);
@@ -148,7 +150,7 @@ static int read_fragments(struct process_reader *r, struct window *w, struct pro
 int process_read_messages(struct process_reader *r, struct process_facts *p,
 			  struct process_pending *q)
 {
-	/* Limit for a cycle; more messages may arrive meanwhile. */
+	/* Limit of what is read of a cycle; more messages may arrive meanwhile. */
 	uint64_t left = 2 * (uint64_t)p->message_queue_len + NMSIGS_MAX;
 	/* One for messages, one for their fragments, which are elsewhere in memory. */
 	struct window *w = xmalloc(2 * sizeof(*w));

@@ -52,8 +52,8 @@ static uint64_t extended_link_bytes(const struct walk *w, const struct step *s, 
 	       (refc == 2 ? 2 : 1);
 }
 
-/* collect_one_link() of erl_bif_info.c: links that are being removed do not count, but their memory
- * does (ErtsILink {ErtsLink link; Uint64 unlinking}). */
+/* collect_one_link() of erl_bif_info.c: links that are being removed are not in the number of
+ * links, but their memory counts (ErtsILink {ErtsLink link; Uint64 unlinking}). */
 void walk_take_link(struct walk *w, const struct step *s, const uint8_t *node)
 {
 	const struct beam_layout *l = w->r->l;
@@ -115,7 +115,8 @@ static void count_monitor(struct process_facts *p, struct link_kind kind)
 	}
 }
 
-/* `around` has a monitor, as many bytes before it, and the rest of its data behind it. */
+/* `around`: monitor_size bytes before the monitor, the monitor, and bytes after it: all of its
+ * ErtsMonitorData. */
 void walk_take_monitor(struct walk *w, const struct step *s, const uint8_t *around)
 {
 	const struct beam_layout *l = w->r->l;

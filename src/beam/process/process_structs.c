@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the structs of a block of processes.  Structs that are close in memory are read as one run:
- * a range costs the kernel more than the bytes of several structs.
+ * Reads the structs of a block of processes.  Structs that are close in memory are read as one
+ * range, a run: the kernel needs more time for each range than for the bytes of several structs.
  */
 #include "beam/process/process_internal.h"
 
@@ -20,7 +20,8 @@ static int compare_places(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/* How many of the first places make one run of at most max bytes; *bytes is its size. */
+/* Number of structs from places[0] on that fit in a run of at most max bytes; *bytes is its
+ * size. */
 static size_t take_run(const struct process_address *places, size_t nr, size_t size, size_t max,
 		       size_t *bytes)
 {

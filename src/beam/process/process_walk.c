@@ -23,8 +23,8 @@
 #define CHAIN_MAX  64 /* keys of one slot of a dictionary */
 
 /* ProcDict, erl_process_dict.h: u32 sizeMask, usedSlots, arraySize, splitPosition; Uint
- * numElements; Eterm data[]; initially 8 elements, or as +hpds says (a power of 2).  So many are
- * read with the head; a dictionary may be shorter. */
+ * numElements; Eterm data[]; a new one has 8 elements, or the number of +hpds (a power of 2).  The
+ * first 8 are read with the head; a dictionary may have fewer. */
 #define DICTIONARY_DATA	   24u
 #define DICTIONARY_INITIAL 8u
 
@@ -136,7 +136,7 @@ static void take_cell(struct walk *w, const struct step *s, const uint8_t *cell)
 
 /* ---- the steps ---------------------------------------------------------------------------- */
 
-/* Size of a step; *before: how many of these bytes are before its address. */
+/* Number of bytes to read for a step; *before: how many of them are before its address. */
 static size_t step_size(const struct walk *w, const struct step *s, size_t *before)
 {
 	const struct beam_layout *l = w->r->l;
@@ -168,7 +168,7 @@ static size_t step_size(const struct walk *w, const struct step *s, size_t *befo
 		return (size_t)l->message_size;
 	case STEP_FRAGMENT:
 		return (size_t)l->heap_frag_size;
-	case STEP_STILL: /* fits: see run_batch() */
+	case STEP_STILL: /* may exceed WALK_STEP_MAX: see run_batch() */
 		return (size_t)l->process_size;
 	}
 	return 8;
@@ -200,7 +200,7 @@ static void take_fragment(struct walk *w, const struct step *s, const uint8_t *f
 }
 
 /* Are the queues unchanged but for new messages?  Else a message may have been received and freed
- * during the walk, and other data was read. */
+ * during the walk, so that its memory had other data. */
 static bool queues_still(const struct process_facts *p, const struct process_pending *q,
 			 const struct beam_layout *l, const uint8_t *bytes)
 {
@@ -291,7 +291,8 @@ static void take_step(struct walk *w, const struct step *s, const uint8_t *bytes
 	}
 }
 
-/* Retries a failed read without the bytes around, which may be beyond the end of a mapping. */
+/* Retries the failed read of a monitor: without the bytes around its ErtsMonitorData, which may be
+ * beyond the end of a mapping. */
 static bool read_alone(struct walk *w, const struct step *s, uint8_t *bytes, size_t before,
 		       size_t size)
 {
@@ -323,7 +324,7 @@ static bool read_rest(struct walk *w, const struct step *s, uint8_t *bytes, size
 	return read_alone(w, s, bytes, before, size);
 }
 
-/* True if the result of the step will not be used. */
+/* True if the process, or its queues, are already known to be inconsistent. */
 static bool is_over(const struct walk *w, const struct step *s)
 {
 	const struct process_pending *q = &w->b->pending[s->process];
@@ -335,8 +336,8 @@ static void run_batch(struct walk *w, const struct step *steps, size_t nr)
 {
 	struct process_reader *r = w->r;
 	size_t befores[PROCESS_BATCH];
-	/* Each step of a batch has the same room in bytes[]; STEP_STILL needs more, that of a
-	 * process, and has batches of its own. */
+	/* Each step of a batch has the same number of bytes in r->bytes; a STEP_STILL needs those
+	 * of a struct process, and is never in a batch with other steps. */
 	size_t stride = steps[0].kind == STEP_STILL ? (size_t)r->l->process_size : WALK_STEP_MAX;
 
 	for (size_t i = 0; i < nr; i++) {

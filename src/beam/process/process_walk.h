@@ -30,7 +30,8 @@ enum step_kind {
 
 struct step {
 	raddr addr;
-	raddr from; /* node that this one must point back to; of a slot or pair: the key */
+	raddr from; /* node that this one must point back to; in a dictionary: key that is
+		     * searched */
 	uint32_t process;
 	uint16_t kind;
 	uint16_t depth; /* position in a chain */
@@ -55,7 +56,7 @@ static inline bool walk_is_of_queue(const struct step *s)
 	return s->kind == STEP_MESSAGE || s->kind == STEP_FRAGMENT || s->kind == STEP_STILL;
 }
 
-/* An inconsistent queue does not end the reading of other data; anything else does. */
+/* Inconsistent signal queues do not end the reading of other data; any other inconsistency does. */
 static inline void walk_bad(struct walk *w, const struct step *s)
 {
 	if (walk_is_of_queue(s))
@@ -64,9 +65,10 @@ static inline void walk_bad(struct walk *w, const struct step *s)
 		w->b->pending[s->process].found = PROCESS_BAD;
 }
 
-/* `node` has a link and the word behind it. */
+/* `node`: bytes of a link and of the word after it. */
 void walk_take_link(struct walk *w, const struct step *s, const uint8_t *node);
-/* `around` has a monitor, as many bytes before it, and the rest of its data behind it. */
+/* `around`: monitor_size bytes before the monitor, the monitor, and bytes after it: all of its
+ * ErtsMonitorData. */
 void walk_take_monitor(struct walk *w, const struct step *s, const uint8_t *around);
 
 #endif

@@ -133,7 +133,7 @@ static void take(struct walk *w, raddr addr, const uint8_t *bytes, enum signal_q
 	w->stop |= w->visit(w->arg, &m) != 0;
 }
 
-/* Walks one queue.  Brent's cycle detection: compares with the message at the last power of two. */
+/* Walks one queue.  Brent's cycle detection: compares with the signal at the last power of two. */
 static void walk_queue(struct walk *w, raddr first, enum signal_queue queue)
 {
 	const struct beam_layout *l = &w->n->layout;
@@ -143,7 +143,8 @@ static void walk_queue(struct walk *w, raddr first, enum signal_queue queue)
 	raddr mark = 0;
 
 	for (raddr at = first; at && !w->stop; steps++) {
-		/* The process has appended that queue to this one meanwhile. */
+		/* If this queue has the first signal of another one, the process has appended that
+		 * other queue meanwhile. */
 		w->passed_middle |= at == w->heads.middle;
 		w->passed_outer |= at == w->heads.outer;
 		if (w->counts->messages + w->counts->others >= SIGNALS_MAX) {

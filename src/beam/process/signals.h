@@ -13,7 +13,7 @@
 
 #include "beam/node/node.h"
 
-/* Messages of one process; longer queues are truncated. */
+/* Limit of the signals of one process that are read; further ones are left out. */
 #define SIGNALS_MAX 50000000u
 
 enum signal_queue { SIGNAL_QUEUE_INNER, SIGNAL_QUEUE_MIDDLE, SIGNAL_QUEUE_OUTER };
@@ -30,8 +30,8 @@ struct signal_message {
 
 struct signal_counts {
 	uint64_t messages;
-	uint64_t alias;	     /* of those: sent to an alias or with priority, not accepted yet */
-	uint64_t undecoded;  /* of those: of another node, not decoded yet */
+	uint64_t alias;	     /* of `messages`: to an alias or with priority, not accepted */
+	uint64_t undecoded;  /* of `messages`: from another node, not decoded yet */
 	uint64_t others;     /* signals that are no messages, not handled yet */
 	uint64_t unreadable; /* queues whose end was not reached */
 	bool cut;	     /* SIGNALS_MAX was reached */
@@ -40,7 +40,7 @@ struct signal_counts {
 };
 
 /*
- * Walks the queues of the process at `process` through `mem`, which may be a cached one; the
+ * Walks the queues of the process at `process` through `mem`, which may be a cache of n->mem; the
  * queues' heads are always read from n->mem.  A non-zero result of visit ends the walk.  0, or
  * negative errno if the process cannot be read; later failures are only counted.
  */

@@ -15,8 +15,9 @@
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* Words behind return addresses of tracing: BEAM_RETURN_*_FRAME_SZ of erl_vm.h; functions of
- * beam_jit_main.cpp.  return_time_trace is call_trace_return since OTP 26. */
+/* Number of stack words that follow each return address which tracing pushes, up to OTP 26 and
+ * since 27: BEAM_RETURN_*_FRAME_SZ of erl_vm.h; the functions are of beam_jit_main.cpp.
+ * return_time_trace is call_trace_return since OTP 26. */
 static const struct trace_frame {
 	const char *name;
 	uint32_t words, words_27;
@@ -54,7 +55,7 @@ static void add_trace_frame(struct stack_code *c, int otp, const struct jit_func
 	}
 }
 
-/* Finds these functions in the module that has normal_exit. */
+/* Finds the functions of trace_frames[] in the pseudo module that has normal_exit. */
 static void find_trace_frames(struct stack_code *c, int otp)
 {
 	struct address_range r;
@@ -104,7 +105,7 @@ void stack_code_close(struct stack_code *c)
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-/* Words of tracing behind this return address; -1 = it is not of tracing. */
+/* Number of stack words behind a return address that tracing has pushed; -1 = another one. */
 static int64_t trace_words(const struct stack_code *c, raddr ra)
 {
 	for (unsigned int i = 0; i < c->nr_trace; i++) {
@@ -181,8 +182,8 @@ static void parse_head(const struct beam_layout *l, const uint8_t *bytes, struct
 	memcpy(&h->state, bytes + l->process_state, sizeof(h->state));
 }
 
-/* True if the process did not run between the two, and nothing was moved.  `current` is not
- * compared: the node sets it to answer process_info. */
+/* True if the process did not run between the two reads, and its heap was not moved.  `current` is
+ * not compared: the node sets it to answer process_info. */
 static bool same(const struct head *a, const struct head *b)
 {
 	uint32_t watched = PSFLGS_ON_SCHEDULER | PSFLG_GC | PSFLG_EXITING;
@@ -216,8 +217,8 @@ static uint64_t stack_words(const struct head *h)
 
 /*
  * Without native stack a frame has a word for the return address of a call, nil if there is none
- * (emit_allocate_heap() and emit_return(), jit/x86).  Without that word the stack has the form of
- * one with native stack.
+ * (emit_allocate_heap() and emit_return(), jit/x86).  Drops that word if it is nil: the rest has
+ * the form of a native stack.
  */
 static void drop_unused_cp(struct process_stack *s)
 {
@@ -311,7 +312,7 @@ struct batch {
 	size_t cap;
 };
 
-/* Words of the stack that a batch reads; 0 = the stack is read by itself. */
+/* Number of words of the stack if a batch reads it; 0 = it is too large, and read by itself. */
 static size_t batch_words(const struct process_facts *p)
 {
 	uint64_t words = p->stop <= p->hend ? (p->hend - p->stop) / 8 : 0;
@@ -319,8 +320,8 @@ static size_t batch_words(const struct process_facts *p)
 	return words <= MAX_BATCH ? (size_t)words : 0;
 }
 
-/* Reads stacks as the facts describe them, and then the heads: if those are equal to the facts,
- * nothing was moved. */
+/* Reads the stacks at the addresses of the facts, and then the heads: if those are equal to the
+ * facts, the stacks were not moved meanwhile. */
 static void read_batch(struct beam_node *n, struct batch *b, const struct process_facts *p,
 		       size_t nr, size_t size)
 {

@@ -26,7 +26,7 @@ struct stack_code { /* code of a node, opened once for many stacks */
 	struct jit_code *jit;
 	raddr normal_exit;
 	bool frame_pointers;
-	bool c_stack; /* JIT code runs on the C stack: a frame has a word for a return address */
+	bool c_stack; /* no native stack: each frame begins with a word for a return address */
 	/* Return addresses that tracing puts on a stack, and the number of words behind them. */
 	struct {
 		raddr addr;
@@ -42,16 +42,16 @@ struct stack_frame {
 	raddr addr;    /* return address; of the top frame: address of the next instruction */
 	uint32_t y;    /* index in words of the first Y register of the frame; 0 = the top frame */
 	uint32_t nr_y; /* its Y registers, catches among them */
-	bool repeated; /* same return address as the frame above: recursion; the node shows one */
+	bool repeated; /* return address of the frame above (recursion); process_info shows one */
 };
 
 struct process_stack {
 	VEC(struct stack_frame) frames; /* top first */
 	VEC(uint64_t) words;		/* of the stack, top first */
 	raddr stop;			/* address of words[0] */
-	raddr i, current;		/* of the process when the stack was read */
+	raddr i, current;		/* Process.i and .current when the stack was read */
 	uint32_t state;
-	bool stale; /* the process was running */
+	bool stale; /* process_stack_is_stale() when the stack was read */
 	bool cut;   /* STACK_MAX_WORDS was reached */
 };
 
@@ -59,14 +59,14 @@ struct process_stack {
  * then stored its stack pointer, which the node itself uses. */
 bool process_stack_is_stale(uint32_t state);
 
-/* Reads the stack and splits it to frames; reuses the memory of *out.  -ESRCH exited, -EAGAIN: it
- * changed in all attempts. */
+/* Reads the stack and splits it to frames; reuses the memory of *out.  -ESRCH: the process has
+ * exited; -EAGAIN: the stack changed during every attempt. */
 int process_stack_read(struct beam_node *n, const struct stack_code *c,
 		       const struct process_facts *p, struct process_stack *out);
 void process_stack_free(struct process_stack *s);
 
-/* The same for processes[0 .. nr-1], with few large reads; `visit` gets each in order, with the
- * result of process_stack_read(), and a stack that is valid until visit returns. */
+/* Reads the stacks of processes[0 .. nr-1] with few large reads; `visit` gets each in order, with
+ * the result of process_stack_read(), and a stack that is valid until visit returns. */
 void process_stacks_each(struct beam_node *n, const struct stack_code *c,
 			 const struct process_facts *processes, size_t nr,
 			 void (*visit)(void *arg, size_t i, int rc, const struct process_stack *s),

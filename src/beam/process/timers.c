@@ -15,8 +15,8 @@
 /*
  * ErtsTmrHead {u32 roflgs, refc; u; receiver}; then, both in a timer of the tree of times and in
  * one of the wheel, the time when it fires: in clock ticks, of 1 ms on every 64-bit machine
- * (SYS_CLOCK_RESOLUTION).  ErtsBifTimer has 72 bytes of either, then {u32 state, refn[3];
- * proc_tree, tree {parent, right, left}; message; bp}.
+ * (SYS_CLOCK_RESOLUTION).  In ErtsBifTimer either kind takes the first 72 bytes; then follow {u32
+ * state, refn[3]; proc_tree, tree {parent, right, left}; message; bp}.
  */
 #define TIMER_FLAGS    0
 #define TIMER_RECEIVER 16
@@ -28,8 +28,8 @@
 #define BIF_TREE       112
 #define BIF_MESSAGE    136
 #define BIF_SIZE       152
-/* Offsets in a paused timer, OTP 29, of a process that is suspended: its reference is overwritten.
- * Process has the address of the pointer to the first one. */
+/* Offsets in a BIF timer that is paused because its process is suspended (OTP 29); they overwrite
+ * its reference.  Process has the address of the pointer to the first such timer. */
 #define PAUSED_LEFT	152
 #define PAUSED_NEXT	160
 #define PAUSED_SIZE	168
@@ -52,7 +52,7 @@
 struct timer_walk {
 	struct beam_node *n;
 	struct timer_list *out;
-	uint64_t receiver; /* a registered name: only timers that send to it; 0 = all */
+	uint64_t receiver; /* a registered name: take timers that send to it; 0 = take all */
 	int64_t now;	   /* ticks */
 	uint64_t seen;
 };
@@ -79,7 +79,7 @@ static bool clock_now(const struct beam_node *n, int64_t *now)
 	return true;
 }
 
-/* The latest time at which a scheduler has handled its timers. */
+/* The latest time, in ticks, at which a scheduler has handled its timers. */
 static int64_t wheels_now(struct beam_node *n)
 {
 	const struct beam_layout *l = &n->layout;

@@ -22,7 +22,7 @@
 struct timer_item {
 	bool receive; /* the `after` of its receive; false: a message that will be sent */
 	bool by_name; /* sent to the name of the process, not to its pid */
-	/* The process is suspended: its receive since OTP 28, messages to its pid since 29. */
+	/* By suspending the process: its `after` since OTP 28, messages to its pid since 29. */
 	bool paused;
 	/* Milliseconds, as from erlang:read_timer/1; 0 = about to fire, or has fired and the
 	 * process has not run since; negative = it is late, as its scheduler does not handle
@@ -34,8 +34,8 @@ struct timer_item {
 
 struct timer_list {
 	VEC(struct timer_item) v; /* the receive first, then by time */
-	/* False: the node's clock is unknown; the time is that when a scheduler last handled its
-	 * timers, so that `left` is too large. */
+	/* False: the node's clock was not found.  `left` is then from the moment when a scheduler
+	 * last handled its timers, so it is too large. */
 	bool clock_known;
 	uint64_t unreadable;
 	bool cut;
@@ -53,7 +53,7 @@ struct timer_receiver {
 	uint64_t nr;
 };
 
-/* Of all BIF timers of a node; paused timers of suspended processes are not included. */
+/* Number of the BIF timers of a node by receiver, without paused timers of suspended processes. */
 struct timer_totals {
 	VEC(struct timer_receiver) v; /* sorted by number, the highest first */
 	uint64_t nr, unreadable;

@@ -156,7 +156,7 @@ void waits_visit(struct waits *w, uint32_t i, const struct process_stack *s)
 	}
 }
 
-/* Keeps pids, ports, and terms that are references of this node. */
+/* Removes the clues that are no pid, port or reference of this node. */
 static void keep_references(struct waits *w)
 {
 	struct mem_range *ranges = xcalloc(BATCH, sizeof(*ranges));
@@ -168,7 +168,7 @@ static void keep_references(struct waits *w)
 
 		for (size_t i = 0; i < nr; i++) {
 			uint64_t term = w->clues.data[from + i].term;
-			/* Pids and ports need not be read: uses any readable address. */
+			/* Pids and ports have no header; their range reads any readable address. */
 			raddr at = TERM_IS_BOXED(term)
 					   ? TERM_ADDR(term)
 					   : w->list->data[w->clues.data[from + i].from].addr;
@@ -233,7 +233,7 @@ void waits_add(struct waits *w, uint32_t from, uint64_t item, enum wait_reason r
 	vec_push(&w->v, make(w, from, item, reason));
 }
 
-/* A number that identifies the request among those of its process: from its reference. */
+/* wait.mark of a request, from its reference: later requests of the process have other numbers. */
 static uint64_t mark_of(struct term_reader *r, uint64_t ref)
 {
 	struct term_view x;
@@ -243,7 +243,7 @@ static uint64_t mark_of(struct term_reader *r, uint64_t ref)
 	return (uint64_t)x.id.numbers[2] << 50 ^ (uint64_t)x.id.numbers[1] << 18 ^ x.id.numbers[0];
 }
 
-/* Waiting time, if the time of `after` and its remaining time are known; else -1. */
+/* Waiting time in ms: the time of `after` less its remaining time; -1 if one of them is unknown. */
 static int64_t waiting_since(struct waits *w, const struct wait_clue *c)
 {
 	int64_t left;
@@ -338,7 +338,7 @@ static int by_process(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Waits of suspended processes are first in w->v, in order of the list. */
+/* Is the process in w->v[0 .. nr-1], the sorted waits of suspended processes? */
 static bool is_suspended(const struct waits *w, size_t nr, uint32_t from)
 {
 	return nr && bsearch(&(struct wait){.from = from}, w->v.data, nr, sizeof(struct wait),

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which process waits for which: a process that waits for the answer to a request has the reference
- * of a monitor in a Y register of the function that waits, and the monitor has the other process.
- * It is a request if the reference is an alias (as of gen:call and Task.await), or if the function
- * is known to wait for answers only.  proc_lib:start_link of OTP 25 has a link instead.  Other
- * monitors whose reference is found are listed separately: the process may wait for something else.
+ * of a monitor in a Y register of the function that waits, and the monitor names the other
+ * process.  It is a request if the reference is an alias (as of gen:call and Task.await), or if the
+ * function is known to wait for answers only.  proc_lib:start_link of OTP 25 has a link instead.
+ * Other monitors whose reference is found are listed separately: the process may wait for something
+ * else.
  *
  * A suspended process waits for what has suspended it, whatever its stack is: a busy port, a busy
  * connection to another node, or a process that has called erlang:suspend_process/1,2.
@@ -25,7 +26,7 @@
 
 enum wait_reason {
 	WAIT_ANSWER,
-	WAIT_PORT,	/* the port is busy: to send, or for its reply that it has sent */
+	WAIT_PORT,	/* a busy port: to send to it, or for its reply that it has sent */
 	WAIT_NODE,	/* the connection to the node is busy */
 	WAIT_SUSPENDER, /* until it calls erlang:resume_process/1 */
 	WAIT_MONITOR,	/* not proven: the process has the reference of a monitor */
@@ -35,19 +36,19 @@ const char *wait_reason_name(enum wait_reason reason);
 
 struct wait {
 	uint32_t from; /* index in the list */
-	uint32_t to;   /* likewise; WAIT_ELSEWHERE: not in the list (another node's, or exited) */
+	uint32_t to;   /* index in the list; WAIT_ELSEWHERE: of another node, or exited */
 	uint64_t item; /* what is waited for, as a term: a pid, a port, the name of another node */
 	enum wait_reason reason;
-	/* The same number means the same wait: from the request's reference, else from a value that
-	 * changes when the process runs. */
+	/* Equal in two readings if it is still the same wait: from the request's reference, else
+	 * the process's reductions, which change when it runs. */
 	uint64_t mark;
 	int64_t waiting_ms; /* from the timer of its receive; -1 = unknown */
 };
 
 enum wait_function {
-	WAIT_FUNCTION_ANY,  /* waits for the process that an alias is for */
+	WAIT_FUNCTION_ANY,  /* any other function: only an alias proves a wait */
 	WAIT_FUNCTION_CALL, /* waits for the process that it monitors */
-	WAIT_FUNCTION_LINK, /* ... or to which it is linked */
+	WAIT_FUNCTION_LINK, /* waits for a process that it monitors or is linked to */
 	WAIT_FUNCTION_PORT, /* waits for the reply of the port that it was called with */
 };
 
@@ -69,7 +70,7 @@ struct waits {
 	VEC(struct wait) monitors; /* WAIT_MONITOR, of other processes */
 	uint64_t unreadable;
 	uint64_t unexplained; /* suspended for an unknown reason */
-	/* To follow ports and nodes; read if a process is suspended or waits for a port. */
+	/* Read only if a process is suspended or waits for a port. */
 	struct port_list ports;
 	bool have_ports;
 	struct dist_list dist;

@@ -8,7 +8,7 @@
 #include "beam/term/term.h"
 #include "beam/vm/links.h"
 
-/* State of each process of the list. */
+/* For each process of the list: is it suspended, and was the reason found? */
 enum explained { NOT_SUSPENDED, NOT_EXPLAINED, EXPLAINED };
 
 static void add_one(struct waits *w, uint8_t *explained, uint64_t epid, uint64_t item,
