@@ -35,8 +35,8 @@ static const struct {
 	{"erts_gc_after_bif_call", SAMPLE_GC},
 };
 
-/* Likewise kernel functions, anywhere in the kernel stack, leaf first: a thread that wakes another
- * one is working. */
+/* Kernel functions that determine the kind: the one nearest to the leaf decides.  A thread that
+ * wakes another one is working. */
 static const struct {
 	const char *name;
 	enum sample_kind kind;
@@ -103,7 +103,7 @@ static enum sample_kind kind_of_scheduler(const struct kind_evidence *e)
 		return SAMPLE_PORT;
 	if (kind_by_kernel(e, &kind) || kind_by_function(e->native, &kind))
 		return kind;
-	/* Busy waiting, and the code before and after sleeping. */
+	/* The flag is set while it waits busily, too, and just before and after it sleeps. */
 	return e->raw->sleep_flags & SSI_FLG_WAITING ? SAMPLE_WAIT : SAMPLE_SCHEDULER;
 }
 
@@ -167,7 +167,8 @@ static enum sample_kind kind_of_process(const struct kind_evidence *e)
 	if (kind_by_function(e->native, &kind))
 		return kind;
 	/* A helper of the VM that the code of the process called: microstate accounting counts it
-	 * as emulator.  If no Erlang code called it (dirty) it is the scheduler's own work. */
+	 * as emulator.  If no Erlang code called it, as on a dirty scheduler, it is the scheduler's
+	 * own work. */
 	return e->raw->place == PLACE_C_FROM_JIT || e->raw->place == PLACE_INTERPRETER
 		       ? SAMPLE_ERLANG
 		       : SAMPLE_SCHEDULER;

@@ -3,7 +3,7 @@
  * Kind of a sample, what the thread was doing, from the data of the sample.  Follows the states of
  * microstate accounting (erl_msacc.h): a process in garbage collection is "gc" whatever function
  * runs, code called by a BIF belongs to the BIF, and so on outwards.  Some kinds need symbols of
- * the executable (absent in OTP 29): without them a sample is of the more general kind.
+ * the executable (absent in OTP 29): without them a sample has a more general kind.
  */
 #ifndef EBEAM_BEAM_KIND_H
 #define EBEAM_BEAM_KIND_H
@@ -26,11 +26,11 @@ struct kind_evidence {
 };
 
 /*
- * A scheduler does work for others on a process before it runs its code: signals, and system tasks
- * (execute_sys_tasks(), erl_process.c): SAMPLE_TASK for garbage_collect/1 and code purges,
- * SAMPLE_LITERAL_GC while literals of a persistent term or a module are collected that is being
- * removed.  Otherwise NR_SAMPLE_KINDS; also on dirty schedulers, which only collect, for any
- * purpose.
+ * Before a scheduler runs the code of a process, it does work on it that others have requested:
+ * signals, and system tasks (execute_sys_tasks(), erl_process.c).  SAMPLE_TASK: garbage_collect/1
+ * or a code purge; SAMPLE_LITERAL_GC: collection of the literals of a module or persistent term
+ * that is being removed.  NR_SAMPLE_KINDS: no such work; or a dirty scheduler, whose GCs do not
+ * show what they are for.
  */
 enum sample_kind kind_of_task(const struct rec_raw_sample *raw, enum thread_type thread);
 enum sample_kind kind_of_sample(const struct kind_evidence *e);

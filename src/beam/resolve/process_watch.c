@@ -17,13 +17,13 @@
 #define SLOTS_CHUNK (1u << 17)
 /* Processes that are read at once. */
 #define BLOCK 4096u
-/* How often a process is named again after it has run: soon after its start it has no name yet. */
+/* How often a process is named, each time after it has run: at its start it has no name yet. */
 #define NAMINGS	    3
 #define NOT_WATCHED 0u
 /* Slots that are compared at once. */
 #define SLOTS_PIECE 64u
-/* Processes in a row in `all` that are read by the same sample: they were found one after the
- * other, so that most are close in memory, too. */
+/* Neighbours in `all` that are read by the same sample: they were found one after the other, so
+ * most of them are close in memory, too. */
 #define GROUP 64u
 
 /* A watched process.  Addresses and slots are in separate arrays for speed, as there are many. */
@@ -31,7 +31,7 @@ struct watched {
 	uint64_t epid; /* 0: free */
 	uint64_t reductions;
 	raddr i, stop;
-	uint64_t since_ns; /* start of the time of its current state that was not emitted yet */
+	uint64_t since_ns; /* start of the time in its current state that was not emitted yet */
 	uint64_t seen_ns;  /* time of its last sample */
 	uint32_t process, stack;
 	uint32_t doing; /* see doing_of() */
@@ -67,11 +67,11 @@ struct process_watch {
 	uint32_t *at;	      /* by slot: 1 + index in `all` */
 	VEC(struct watched) all;
 	VEC(uint32_t) unused;		 /* indices in `all` */
-	struct part parts[PARTS_MAX];	 /* by turn; only the first if there are more turns */
+	struct part parts[PARTS_MAX];	 /* one for each turn; the first only, if more turns */
 	struct process_facts *facts;	 /* BLOCK of them */
 	struct process_pending *pending; /* likewise */
 	uint32_t *index;		 /* by index of facts: index in `all` */
-	size_t changed;			 /* changed processes of a block that is read: in facts */
+	size_t changed;			 /* number of changed processes in facts */
 	uint64_t jit_list[3];		 /* head of the list of code at the previous sample */
 	uint32_t threads[NR_SAMPLE_KINDS];
 	uint64_t at_ns, before_ns; /* times of this sample and of the previous one */
@@ -137,13 +137,13 @@ static enum sample_kind kind_of(const struct process_watch *w, const struct proc
 	top = top_of(w, stack);
 	if (top && waits_for_port(top))
 		return SAMPLE_WAITING_PORT;
-	/* The timer of a call is a timeout. */
+	/* In a function that waits for an answer, the timer is the timeout of a call. */
 	return p->timer && !(top && waits_for_answer_in(top->module, top->name))
 		       ? SAMPLE_WAITING_TIMER
 		       : SAMPLE_WAITING_RECEIVE;
 }
 
-/* Samples have a thread: the name of the kind is used for it. */
+/* Samples have a thread: each kind has one of its own, all named "processes". */
 static uint32_t thread_of(struct process_watch *w, enum sample_kind kind)
 {
 	static const char name[] = "processes";
@@ -228,7 +228,7 @@ static void end(struct process_watch *w, struct watched *p)
 	w->counts.processes--;
 }
 
-/* Names the processes in w->facts that need it. */
+/* Reads the names of the processes in w->facts, of each process NAMINGS times at most. */
 static void name_block(struct process_watch *w, size_t nr)
 {
 	struct process_block b = {.facts = w->facts, .pending = w->pending, .nr = nr};
@@ -269,7 +269,7 @@ static uint32_t not_read(struct process_watch *w)
 	return names_intern_stack(w->names, 0, names_intern_frame(w->names, f, 0, 0, NULL), NULL);
 }
 
-/* Sets a process's state.  A new one began in the middle between the two samples. */
+/* Sets a process's state.  A new state counts from the middle between its two samples on. */
 static void take_stack(void *arg, size_t i, int rc, const struct process_stack *s)
 {
 	struct process_watch *w = arg;
@@ -309,7 +309,7 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	now.reductions = p->reductions;
 	now.i = p->i;
 	now.stop = p->stop;
-	/* The struct is older than the stack: makes the next sample read the process again. */
+	/* It runs, so its struct may be outdated: NOT_KNOWN makes the next sample read it. */
 	now.doing = s->stale ? NOT_KNOWN : doing_of(p->state, p->flags, p->timer);
 	now.namings = of->namings;
 	now.seen_ns = w->at_ns;
@@ -359,8 +359,9 @@ static void read_block(struct process_watch *w, const struct process_address *pl
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Compares slots from *done on with the watched processes, until BLOCK are found: ends processes
- * that have left their slots, and adds new ones to facts[]; returns the number of new ones. */
+/* Compares slots from *done on with the watched processes, until BLOCK new ones are found: ends
+ * processes that have left their slots, and adds new ones to facts[]; returns the number of new
+ * ones. */
 static size_t compare_slots(struct process_watch *w, uint32_t from, uint32_t nr, uint32_t *done)
 {
 	size_t found = 0;
@@ -389,7 +390,7 @@ static size_t compare_slots(struct process_watch *w, uint32_t from, uint32_t nr,
 	return found;
 }
 
-/* Adds new processes, by their addresses. */
+/* Reads the new processes whose addresses are in w->facts, and adds them. */
 static void take_new(struct process_watch *w, size_t nr)
 {
 	struct process_block b = {.facts = w->facts, .pending = w->pending, .nr = nr};
@@ -409,8 +410,8 @@ static void take_new(struct process_watch *w, size_t nr)
 	process_stacks_each(w->n, &w->code, w->facts, kept, take_stack, w);
 }
 
-/* True if no process has started or exited since the table was read, and all were found.  While an
- * id is being taken or given back the count is the higher one: no process is missed. */
+/* True if no process has started or exited since the table was read, and all were found.  False if
+ * the counts do not agree, as while the VM takes or gives back an id. */
 static bool table_is_same(struct process_watch *w)
 {
 	const struct id_counts before = w->ids;
@@ -470,7 +471,7 @@ static void list_places(struct process_watch *w, struct part *part, uint32_t tur
 
 		if (!p->epid)
 			continue;
-		if (p->seen_ns == w->at_ns) { /* the table was just read, and the process with it */
+		if (p->seen_ns == w->at_ns) { /* read_table() has just read it */
 			part->known = false;
 			continue;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Samples the state of all processes by reading memory again and again; gives for each process the
- * time that it spent in a state and at a stack.  No probe, and no cost to the node.
+ * time that it spent in a state and with a stack.  No probe, and no cost to the node.
  *
  * A process with unchanged reductions, state and instruction pointer has not run, as Process.reds
  * grows with every time slice: its stack is not read again.  If a process has run, or was started
@@ -21,15 +21,15 @@
  * if there are more than 2 * PROCESS_WATCH_PART, each sample reads PROCESS_WATCH_PART of them. */
 #define PROCESS_WATCH_ALL  8192u
 #define PROCESS_WATCH_PART 32768u
-uint32_t process_watch_turns(uint32_t processes); /* samples until each had one, 1.. */
+uint32_t process_watch_turns(uint32_t processes); /* samples that read all once */
 
 struct process_watch_counts {
 	uint64_t reads;			   /* reads of a process's struct */
 	uint64_t stacks;		   /* stacks that were read */
-	uint64_t unstable;		   /* of these, stacks that changed in all attempts */
+	uint64_t unstable;		   /* of `stacks`: changed in all attempts */
 	uint32_t processes, most;	   /* watched now, and the maximum */
-	uint32_t by_kind[NR_SAMPLE_KINDS]; /* of the processes watched now */
-	uint32_t every;			   /* each process is read in one of so many samples */
+	uint32_t by_kind[NR_SAMPLE_KINDS]; /* number of watched processes now */
+	uint32_t every;			   /* a process is read in every nth sample */
 };
 
 /* Called with a sample (process, stack, thread, kind, status) of duration `ns`, which ends at
@@ -39,7 +39,7 @@ typedef void process_watch_fn(void *arg, const struct rec_sample *sample, uint64
 
 struct process_watch;
 
-/* Borrows the node, the dictionary, and the resolver, which must have read the code.
+/* Borrows the node, `names`, and the resolver, which must have read the code.
  * ERROR_KIND_UNSUPPORTED: the process table was not found. */
 int process_watch_open(struct process_watch **out, struct beam_node *n, struct beam_resolver *r,
 		       struct names *names, process_watch_fn *take, void *arg, struct error *err);

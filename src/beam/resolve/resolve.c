@@ -123,7 +123,7 @@ static void push_c_call(struct beam_resolver *r, struct names *names, struct fra
 		copy_atom(r, t->mfa[1], call->name, sizeof(call->name));
 		push_call(r, names, l, t->mfa, t->nif ? FRAME_NIF : FRAME_BIF);
 	}
-	/* Other calls keep the Erlang stack pointer in a register. */
+	/* Calls of neither a BIF, a NIF nor a GC keep the Erlang stack pointer in a register. */
 	if (raw->stack_source == STACK_LAST && !t->mfa[0] &&
 	    strcmp(call->fragment, "garbage_collect") != 0)
 		l->status = SAMPLE_STATUS_AMBIGUOUS;
@@ -297,7 +297,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	out->kind = kind_of_sample(&evidence);
 	if (out->nr_frames == 0)
 		frame_push(&l, frame_of_name(names, NULL, state_name(out->kind), -1, FRAME_STATE));
-	/* The helper that JIT code called may itself be the leaf. */
+	/* If the leaf is the C function that JIT code called, it was pushed already. */
 	if (r->native.nr || (can_have_cstack(raw) && leaf && leaf != top_frame(&l)))
 		push_native(r, names, &l, raw->process != 0);
 	if (!r->native.nr && leaf && leaf != top_frame(&l))

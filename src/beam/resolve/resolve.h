@@ -24,20 +24,21 @@ struct resolver *beam_resolver(struct beam_resolver *r);
 int beam_resolver_sync(struct beam_resolver *r, struct error *err);
 const struct jit_code *beam_resolver_jit(const struct beam_resolver *r);
 
-/* Bytes from the start of this thread's stack to its thread pointer; 0 = unknown.  The same for all
- * threads that the C library has created, except for the main thread. */
+/* Bytes from the start of a thread's stack to its thread pointer; 0 = unknown.  They are the same
+ * for all threads that the C library has created, except for the main thread. */
 uint64_t beam_resolver_thread_data(struct beam_resolver *r, raddr thread_pointer);
 /* For the probes: the mappings with JIT code, and the block of shared fragments.  Returns the
  * number of ranges, at most max. */
 unsigned int beam_resolver_code_ranges(struct beam_resolver *r, struct address_range *ranges,
 				       unsigned int max, struct address_range *fragments);
-/* True once after code was loaded outside of these ranges: the probes must be configured again. */
+/* True if code was loaded outside of the ranges that beam_resolver_code_ranges() returned last: the
+ * probes must be configured again. */
 bool beam_resolver_ranges_changed(struct beam_resolver *r);
 
 /*
  * Functions whose calls are traced; rec_raw_call.point is an index into them.  `accept`, if not
- * NULL, decides by the arguments, read through `reader`, whether a call is wanted.  Borrowed until
- * beam_resolver_watch_calls() is called again.
+ * NULL, decides by the arguments, read through `reader`, whether a call is wanted.  The array is
+ * borrowed until beam_resolver_watch_calls() is called again.
  */
 struct call_function {
 	uint64_t mfa[3]; /* atoms, arity */

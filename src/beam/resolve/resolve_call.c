@@ -48,7 +48,7 @@ static int read_segments(struct mem *m, raddr addr, void *buf, size_t size)
 /* No limit: the copy and the text have limits of their own. */
 #define CALL_ELEMENTS 1000000
 
-/* Prints one of `left` terms, which share the remaining room equally. */
+/* Prints one of `left` terms, which share the room that is left in CALL_TEXTS_MAX equally. */
 static void add_term(struct resolved_call *out, struct term_reader *reader, uint64_t term,
 		     unsigned int max, uint32_t left)
 {
@@ -75,7 +75,7 @@ static uint32_t caller_frame(struct beam_resolver *r, struct names *names, raddr
 	return f && !f->root ? f->frame : 0;
 }
 
-/* An applied BIF is called by a stub, a function of the same name: takes the caller of that. */
+/* An applied BIF is called by a stub, a function of the same name: its caller is the stub's. */
 static uint32_t caller_of(struct beam_resolver *r, struct names *names,
 			  const struct rec_raw_call *raw, uint32_t function)
 {
@@ -123,7 +123,7 @@ static bool is_entry(struct beam_resolver *r, struct names *names, raddr addr, u
 	struct jit_function j;
 
 	if (!f || (c && !there))
-		return true; /* no room for more names: cannot be decided */
+		return true; /* no room for more names: assumes that it does */
 	return there && there->module_id == f->module_id && there->name_id == f->name_id &&
 	       there->arity == f->arity && jit_find(r->jit, addr, &j) &&
 	       addr - j.start == (j.preamble ? BEAM_CODE_INFO_SIZE : 0);
@@ -165,7 +165,7 @@ int resolve_call(struct resolver *base, struct names *names, const struct rec_ra
 			return -EINVAL;
 		f = &r->calls[raw->point];
 	}
-	/* The result is no term: something else has returned to this return site. */
+	/* BPF copies no term if something else has returned to this return site. */
 	if (read_segments(&segments.mem, raw->terms, terms, 8 * (size_t)raw->nr_terms))
 		return -EINVAL;
 	if (f)

@@ -20,8 +20,9 @@ struct blocks {
 	const struct rec_raw_event *raw;
 };
 
-/* Bytes of a block that were copied, fewer for a small tuple or a cell at the end of a mapping
- * (copy_block(), bpf/event_values.bpf.h).  The rest is 0, and may be of another object. */
+/* Bytes of a block that are of its object: fewer than the whole for a small tuple, or a list cell
+ * at the end of a mapping (copy_block(), bpf/event_values.bpf.h).  The rest is 0, or of another
+ * object. */
 static size_t block_bytes(const struct term_block *b)
 {
 	uint64_t words = EVENT_BLOCK_WORDS;
@@ -121,7 +122,7 @@ static uint32_t code_frame(struct beam_resolver *r, struct names *names, raddr a
 	return f ? f->frame : 0;
 }
 
-/* "eheap_alloc"; the VM has "eheap_", in constant memory. */
+/* Name of an allocator, "eheap_alloc"; the VM has its prefix, "eheap_", in constant memory. */
 static uint32_t allocator_string(struct beam_resolver *r, struct names *names, uint64_t prefix)
 {
 	char text[32], name[sizeof(text) + 8];
@@ -141,7 +142,7 @@ static uint32_t code_function(struct beam_resolver *r, struct names *names, radd
 	return frame ? frame->function : 0;
 }
 
-/* The text of an MFA, which the VM wrote by "%T:%T/%d"; malloc'ed, NULL if it is malformed. */
+/* The text of an MFA, which the VM wrote by "%T:%T/%d"; malloc'ed; NULL: the record has none. */
 static char *mfa_text(const struct rec_raw_event *raw)
 {
 	char *text;
@@ -163,7 +164,7 @@ static char *mfa_text(const struct rec_raw_event *raw)
 	return text;
 }
 
-/* 0 = no text, or it is truncated. */
+/* Function of the record's text; 0 = it has none, or a truncated one. */
 static uint32_t text_function(struct names *names, const struct rec_raw_event *raw)
 {
 	char *text = mfa_text(raw);
@@ -184,7 +185,7 @@ static uint32_t mfa_function(struct beam_resolver *r, struct names *names,
 {
 	if (raw->flags & RAW_EVENT_TEXT)
 		return text_function(names, raw);
-	/* Arity -1: the list of arguments has no possible length. */
+	/* Arity -1: the arguments are no list of a possible length. */
 	return words[2] <= 255 ? function_of_mfa(r, names, words, FRAME_ERLANG) : 0;
 }
 

@@ -120,7 +120,7 @@ uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr add
 	*symbol = NULL;
 	if (objects_find(r->node->objects, addr, &f))
 		return frame_of_name(names, NULL, "[unknown]", -1, FRAME_NATIVE);
-	/* On first use, as one word is read for each import. */
+	/* Imports are named when the first is needed: that reads one word for each. */
 	if (!f.symbol && !r->imports_named && r->node->elf) {
 		r->imports_named = true;
 		objects_name_imports(r->node->objects, r->node->mem, r->node->elf, r->node->bias);
@@ -184,7 +184,7 @@ void frame_push_elided(struct names *names, struct frame_list *l, const struct r
 	uint64_t frames = raw->skipped_frames, seen = (uint64_t)raw->nr_leaf + raw->skipped_frames;
 	char text[64];
 
-	/* Assumes that skipped words have as many frames as those that were walked. */
+	/* Assumes as many frames per skipped word as per walked word. */
 	if (raw->skipped_words && raw->walked_words) {
 		frames += raw->skipped_words * seen / raw->walked_words;
 		frames = two_digits(frames);

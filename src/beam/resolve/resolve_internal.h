@@ -55,7 +55,8 @@ struct native_stack {
 	unsigned int nr;
 	enum native_end end;
 	raddr call_ra;			  /* return address in JIT code at its end; 0 = none */
-	uint64_t saved;			  /* at that call: the register that call sites save E in */
+	uint64_t saved;			  /* E, the Erlang stack pointer, saved in a register at
+					   * that call */
 	raddr addrs[EBEAM_NATIVE_FRAMES]; /* leaf first; an address inside of each function */
 };
 
@@ -68,14 +69,14 @@ struct beam_resolver {
 	bool kernel_tried, imports_named;
 	struct id_format pids, ports;
 	struct unwinder *unwinder;
-	/* For the next sample, if it has the same time. */
+	/* Copies for the next sample, if it is of the same time and thread. */
 	struct rec_raw_cstack cstack;
 	struct rec_raw_gap gap;
 	struct native_stack native; /* of this sample */
 	struct cached_frame frames[FRAME_CACHE_SIZE];
 	struct keytab recent, older; /* of struct known_process; see known() */
-	uint64_t label_second;	     /* second of the stream ... */
-	uint32_t label_waited_us;    /* ... in which so much time was spent waiting for labels */
+	uint64_t label_second;	     /* second of the records' time */
+	uint32_t label_waited_us;    /* time waited for labels in label_second */
 	VEC(struct known_thread) threads;
 	struct address_range ranges[EBEAM_JIT_RANGES];
 	unsigned int nr_ranges;
@@ -90,7 +91,7 @@ struct beam_resolver {
 struct frame_list {
 	struct resolved_sample *out;
 	bool unresolved;	   /* an address in JIT code is in no known function */
-	enum sample_status status; /* of the raw sample; better if missing frames were found */
+	enum sample_status status; /* of the raw sample, until missing frames are found */
 	raddr saved_ra;		   /* of the raw sample, or found */
 };
 
@@ -117,7 +118,8 @@ bool frame_is_mfa(struct beam_resolver *r, struct names *names, uint32_t frame,
 void frame_push_elided(struct names *names, struct frame_list *l, const struct rec_raw_sample *raw);
 
 /* ---- resolve.c ---- */
-/* Pushes the frame of a word that BPF took for a return address by the hull of the JIT mappings. */
+/* Pushes the frame of a word that BPF took for a return address, as it is between the lowest and
+ * the highest address of JIT code; pushes nothing if it is none. */
 void push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra);
 
 /* ---- resolve_event.c ---- */

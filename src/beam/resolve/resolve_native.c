@@ -24,7 +24,7 @@ static void push_address(struct native_stack *n, const struct unwind_regs *regs)
 	n->addrs[n->nr++] = regs->exact ? regs->ip : regs->ip - 1;
 }
 
-/* Reason of an end before the call from JIT code or the thread's start. */
+/* Why unwinding ended before the call from JIT code or the thread's start: by unwinder_step(). */
 static enum native_end end_of(int rc)
 {
 	switch (rc) {

@@ -19,9 +19,9 @@
 #define LABEL_WAIT_MAX_US 100000u
 
 /*
- * Processes are kept in two generations: when `recent` is full it becomes `older`, and those that
- * were not used since the last such time are dropped.  BPF keeps far fewer processes, and sends a
- * record again for a process that it has dropped, but not for one that it has just seen.
+ * Processes are kept in two generations: when `recent` is full it becomes `older`, and the former
+ * `older` is dropped: processes not used since it was `recent`.  BPF keeps far fewer processes, and
+ * sends a record again for a process that it has dropped, but not for one that it has just seen.
  */
 static struct known_process *known(struct beam_resolver *r, struct names *names, uint64_t epid)
 {
@@ -102,7 +102,8 @@ static bool read_label_words(struct beam_resolver *r, uint64_t term, uint64_t *w
 }
 
 /* 0: the words at the label's address are unchanged, so the right memory was read; a GC that moves
- * a term overwrites it.  -ESRCH: the process has exited.  Else: it moved. */
+ * a term overwrites it.  -ESRCH: the process has exited.  Another errno: the label may have
+ * moved. */
 static int label_is_there(struct beam_resolver *r, const struct rec_raw_process *raw,
 			  const struct label *l)
 {

@@ -27,7 +27,7 @@ static bool word_at(const struct rec_raw_gap *g, raddr at, uint64_t *w)
 }
 
 /* Return addresses of shared fragments are on top of the stack, recognised by their addresses (as
- * in bpf/sample.bpf.h); returns the address of the first word below them. */
+ * in bpf/sample.bpf.h); returns the address of the first word after them. */
 static raddr skip_fragments(struct beam_resolver *r, raddr e)
 {
 	struct address_range f = jit_fragments(r->jit);
@@ -74,7 +74,7 @@ void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_li
 		if (word_at(g, at - 8, &w) && (at - 8 < g->high || (w & 3) != 0))
 			push_return(r, names, l, w);
 	}
-	/* Without native stack it is on the C stack. */
+	/* Without native stack the caller of the fragment is on the C stack. */
 	if (fragment && !r->node->identity.native_stack && raw->saved_ra)
 		push_return(r, names, l, raw->saved_ra);
 	/* Frames in the middle may still be missing. */
