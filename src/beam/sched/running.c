@@ -34,7 +34,7 @@ struct running {
 	VEC(struct running_one) all;
 	struct mem_range *ranges;
 	struct part *parts;
-	size_t *which; /* indices in `all` of those with a process */
+	size_t *which; /* indices in `all` of schedulers with a process */
 };
 
 static bool has_layout(const struct beam_layout *l)
@@ -110,7 +110,7 @@ bool running_is_same(enum running_span span, const struct running_key *earlier,
 	    later->reds != earlier->reds)
 		return false;
 	/* enif_consume_timeslice() may have consumed the rest of the slice, so that a further call
-	 * does not change it. */
+	 * does not change `part`. */
 	return later->part == earlier->part || (span == RUNNING_NIF && later->part == 0);
 }
 

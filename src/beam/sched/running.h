@@ -32,7 +32,7 @@ struct running_process {
 	uint32_t state, flags;
 	uint32_t gen_gcs, max_gen_gcs;
 	uint64_t heap, old_heap; /* words */
-	/* Of its normal scheduler: number of GCs, and words that they reclaimed. */
+	/* Counters of its scheduler, of a normal one: GCs, and words that they reclaimed. */
 	uint64_t collections, reclaimed;
 };
 
@@ -56,7 +56,8 @@ struct running_one {
 struct running;
 
 /* Finds the addresses to read, once; reads through `mem`, which is borrowed and may belong to
- * another thread than the node's.  -ENOENT without *err: not possible for this build. */
+ * another thread than the node's.  -ENOENT: arrays of schedulers, or fields of the layout, were not
+ * found. */
 int running_open(struct running **out, struct beam_node *n, struct mem *mem);
 void running_close(struct running *r); /* NULL ok */
 

@@ -228,7 +228,7 @@ bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, s
 	if (s->type == THREAD_NORMAL)
 		read_call(call, mem, l, code, s, b.stop);
 	top = find_top(out, mem, call, &b, code, s, &t, in_c, earlier);
-	/* A GC that has moved the stack stores the new bounds at its end. */
+	/* The bounds may be old: a GC stores those of a moved stack at its end only. */
 	if (!is_inside(&b, top) || (b.hend & 7))
 		out->status = SAMPLE_STATUS_BAD_BOUNDS;
 	else if (!push_stack(out, mem, top, b.hend, code, s, call->pushed))

@@ -6,13 +6,6 @@
  * and the return address to JIT code is below the scheduler's registers (on dirty schedulers
  * Process.current is the function).  Whether C code runs cannot be seen for a thread that is on
  * CPU, but follows from `earlier` and `in_c`: see below.
- *
- * The instruction pointer and the Erlang stack pointer of JIT code are in registers, which the
- * kernel shows for threads that are off CPU.  While C code runs that JIT code called, the stack
- * pointer is in Process.stop or in a register that the C function has saved (callsite_stack_top()),
- * and the return address to JIT code is below the scheduler's registers (on dirty schedulers
- * Process.current is the function).  Whether C code runs cannot be seen for a thread that is on
- * CPU, but follows from `called`: see below.
  */
 #ifndef EBEAM_BEAM_RUNNING_STACK_H
 #define EBEAM_BEAM_RUNNING_STACK_H
@@ -22,7 +15,7 @@
 #include "beam/node/node.h"
 #include "target/thread_state.h"
 
-/* Address ranges of JIT code, and the release that it is of. */
+/* JIT code: `hull` is from its lowest to its highest address, `fragments` has shared fragments. */
 struct running_code {
 	struct address_range hull, fragments;
 	int otp;
@@ -55,10 +48,11 @@ struct running_call {
  * RUNNING_STACK_SIZE; its h.ts_ns is not set.  `earlier` is *call of an earlier sample of the same
  * time slice (NULL: this is the first): if the call is the same and the thread has used more CPU
  * time since than 4000 reductions of Erlang code take, C code is still running.  `in_c`: C code is
- * known to run, a NIF or a GC.  If the place is unknown it is PLACE_OTHER, the status
- * SAMPLE_STATUS_AMBIGUOUS, and the frames are those of the last context switch.
+ * known to run, a NIF or a GC.  If it is unknown where the thread runs, the place is PLACE_OTHER,
+ * the status SAMPLE_STATUS_AMBIGUOUS, and the frames are those of the last context switch.
  *
- * False: it cannot be read.  The caller must check afterwards that the slice is still the same.
+ * False: the process cannot be read.  The caller must check afterwards that the slice is still the
+ * same.
  */
 bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, struct mem *mem,
 			const struct beam_layout *l, const struct running_code *code, int os_pid,

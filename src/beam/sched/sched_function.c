@@ -60,7 +60,7 @@ static bool add_call(struct beam_node *n, const struct stack_code *code, struct 
 	       (caller && add_code(code, caller - 1, out));
 }
 
-/* Process.current is the function of a NIF or BIF; for a GC Process.i is in the one it left. */
+/* Process.current is the NIF or BIF; during a GC Process.i is in the function before it. */
 static bool add_dirty(struct beam_node *n, const struct stack_code *code,
 		      const struct sched_sample *s, struct strbuf *out)
 {
@@ -68,7 +68,7 @@ static bool add_dirty(struct beam_node *n, const struct stack_code *code,
 	       add_code(code, s->i, out);
 }
 
-/* The fragment that calls the garbage collector stores Process.i. */
+/* Has JIT code called the garbage collector?  The fragment that calls it has stored Process.i. */
 static bool in_collection(const struct stack_code *code, const struct sched_sample *s)
 {
 	struct address_range f;

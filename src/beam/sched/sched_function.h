@@ -14,14 +14,15 @@
 
 enum function_from {
 	FUNCTION_UNKNOWN,
-	FUNCTION_NOW,	      /* it executes this function */
-	FUNCTION_CALL,	      /* the last one that called C code in this slice */
+	FUNCTION_NOW,	      /* the scheduler executes this function */
+	FUNCTION_CALL,	      /* the last function that called C code in this slice */
 	FUNCTION_SLICE_START, /* its time slice began in this function */
 };
 const char *function_from_name(enum function_from from); /* NULL of FUNCTION_UNKNOWN */
 
 /* Appends the function's name to *out.  `ip`: instruction pointer of the thread if off CPU (0 =
- * unknown); `long_call`: the same slice and call for so long that it cannot execute Erlang code. */
+ * unknown); `long_call`: slice and call_ra are unchanged for so long that no Erlang code can be
+ * running. */
 enum function_from sched_function(struct beam_node *n, const struct stack_code *code,
 				  struct callsites *sites, const struct sched_one *one, raddr ip,
 				  bool long_call, struct strbuf *out);

@@ -19,7 +19,7 @@
 #define CLOCK_MAX 64
 /* Limit of struct process; 776 bytes at most. */
 #define PROCESS_MAX 1024
-/* How often data that changes while it is read is read again. */
+/* Attempts to read data that changes while it is read. */
 #define TRIES 5
 
 struct sched_now {
@@ -27,7 +27,7 @@ struct sched_now {
 	VEC(struct sched_one) all;
 	struct sched_progress progress;
 	struct address_range fragments;
-	raddr value_at; /* erts_thr_prgr__; 0 = symbol hidden */
+	raddr value_at; /* address of erts_thr_prgr__; 0 = symbol hidden */
 	size_t head_size, clock_from, clock_size;
 	bool has_clock;
 };
@@ -232,7 +232,7 @@ static bool works(const struct sched_now *s, const struct sched_one *one,
 		       SCHED_WTIME_IDLE;
 }
 
-/* False: the scheduler went on meanwhile. */
+/* False: it could not be read, or does something else now. */
 static bool sample_once(struct sched_now *s, struct sched_one *one, struct sched_sample *out,
 			uint64_t at_ns)
 {
@@ -325,7 +325,7 @@ static void sample_one(struct sched_now *s, struct sched_one *one, uint64_t at_n
 
 /* ---- thread progress ------------------------------------------------------------------------- */
 
-/* Thread progress: erts_thr_prgr__, or the leader's copy of it, or the highest confirmed value. */
+/* The value of thread progress: erts_thr_prgr__, or the leader's copy of it. */
 static bool read_value(const struct sched_now *s, uint64_t *value)
 {
 	bool known = false;
@@ -357,7 +357,7 @@ static void sample_progress(struct sched_now *s, uint64_t at_ns)
 	}
 }
 
-/* True if it works, and has not confirmed a new value since then. */
+/* True if the scheduler works, and has confirmed no new value of thread progress since then. */
 static bool is_stuck(const struct sched_one *one, uint64_t since_ns)
 {
 	return one->type == THREAD_NORMAL && one->now.known &&

@@ -49,7 +49,7 @@ struct sched_sample {
 	bool suspended;		/* normal schedulers: the run queue is suspended, by a block
 				 * (sched_block.h) or offline */
 	uint64_t reductions;	/* of all processes and ports that it ran */
-	uint64_t working_total; /* dirty ones: ns worked up to the last pause, by the VM */
+	uint64_t working_total; /* dirty ones: ns worked up to the last pause, counted by the VM */
 	/* Thread progress, of normal schedulers. */
 	uint64_t confirmed;	  /* PROGRESS_WAITING: it waits for work */
 	bool leader;		  /* it is the leader; the next three fields are the leader's */
@@ -70,29 +70,29 @@ struct sched_one {
 	 * the last known one before that (0 = none). */
 	uint64_t same_ns, before_ns;
 	uint64_t call_same_ns, confirmed_same_ns; /* the same for call_ra and confirmed */
-	/* Dirty schedulers: since when it has worked without waiting, by the VM; 0 = unknown. */
+	/* Dirty schedulers: start of the work that it does without a pause; 0 = unknown. */
 	uint64_t working_ns;
 };
 
 enum progress_holder {
-	PROGRESS_HOLDER_NONE, /* does not delay it */
-	PROGRESS_HOLDER_BEHIND,
-	PROGRESS_HOLDER_LEADER,
-	PROGRESS_HOLDER_ALONE, /* no leader, and this one does not come to a scheduling point */
+	PROGRESS_HOLDER_NONE,	/* does not delay thread progress */
+	PROGRESS_HOLDER_BEHIND, /* has not confirmed the next value */
+	PROGRESS_HOLDER_LEADER, /* is the leader, and does not come to a scheduling point */
+	PROGRESS_HOLDER_ALONE,	/* no leader, and this one does not come to a scheduling point */
 };
 
 struct sched_progress {
 	bool known; /* `value` is known */
 	uint64_t value;
-	uint64_t same_ns; /* the first sample that saw this value */
+	uint64_t same_ns; /* time of the first sample with this value */
 	uint32_t moves;	  /* number of samples with another value than the sample before */
 };
 
 struct sched_now;
 
 /* Finds addresses that do not change, once.  Borrows the node.  `fragments`: see
- * callsite_stack_top(), {0} if functions are not needed.  -ENOENT without *err: the arrays of
- * schedulers were not found. */
+ * callsite_stack_top(), {0} if functions are not needed.  -ENOENT: the arrays of schedulers, or
+ * fields of them, were not found. */
 int sched_now_open(struct sched_now **out, struct beam_node *n, struct address_range fragments);
 void sched_now_close(struct sched_now *s); /* NULL ok */
 

@@ -26,11 +26,12 @@ struct span {
 	uint32_t size;
 };
 
-/* A scheduler's clock ends just before the next scheduler's head begins (from head to clock there
- * are 41 kB): data that close is read as one range, as a range costs as much as a page. */
+/* A scheduler's clock (its counters) ends just before the next one's head (its current process and
+ * port), 41 kB behind its own.  Data that close is read as one range: each range takes the kernel
+ * as long as reading a page. */
 #define CLOSE_BYTES 256
 
-/* Position of a head or clock in the ranges that are read. */
+/* Where a head or clock is: index in `ranges`, and offset in that range. */
 struct part {
 	size_t range;
 	uint32_t offset;
@@ -45,10 +46,10 @@ struct sched_work {
 	VEC(struct mem_range) ranges; /* in the order of `all` */
 	struct part *parts;	      /* two for each scheduler: its head, its clock */
 	uint8_t *bytes;		      /* of all ranges */
-	struct mem_range *states;     /* ERTS_PSFLG_* of the processes of some schedulers */
+	struct mem_range *states;     /* to read Process.state of processes that run */
 };
 
-/* The span of the fields; false if one is absent, or they are too far apart. */
+/* Bytes from the first to the last of the fields; false if one is absent, or they exceed `max`. */
 static bool span_of(struct span *out, const int32_t *fields, size_t nr, uint32_t max)
 {
 	int32_t low = INT32_MAX, high = 0;

@@ -22,7 +22,7 @@ enum sched_doing {
 	SCHED_DOING_OTHER, /* works: timers, aux work, searching for more */
 };
 
-/* For a scheduler that does not wait for work. */
+/* `works`: the scheduler does not wait for work. */
 static inline enum sched_doing sched_doing_of(bool works, uint64_t process, uint64_t port)
 {
 	if (!works)
@@ -38,7 +38,7 @@ struct sched_clock_read {
 	bool known;
 	uint64_t at_ns;
 	uint64_t working_ns; /* since start_ns */
-	uint64_t start_ns;   /* another value: counting was enabled again */
+	uint64_t start_ns;   /* changes if counting is enabled again */
 };
 
 struct sched_worker {
@@ -62,7 +62,7 @@ struct sched_worker {
 struct sched_work;
 
 /* Finds the addresses to read, once; reads through `mem`, which is borrowed and may belong to
- * another thread than the node's.  -ENOENT without *err: there are no arrays of schedulers. */
+ * another thread than the node's.  -ENOENT: the arrays of schedulers, or fields, were not found. */
 int sched_work_open(struct sched_work **out, struct beam_node *n, struct mem *mem);
 void sched_work_close(struct sched_work *w); /* NULL ok */
 
