@@ -24,7 +24,8 @@
 /* INDEX_PAGE_SIZE of erts/emulator/beam/index.h. */
 #define SEGMENT_ATOMS 1024
 
-/* Atoms that are kept, others have no text; the VM's own default limit (+t) is 1,048,576. */
+/* Limit of the atoms whose text is read, others have none; the VM's own default limit (+t) is
+ * 1,048,576. */
 #define ATOMS_MAX (1u << 22)
 
 /* 255 characters (MAX_ATOM_CHARACTERS) of at most four bytes of UTF-8. */
@@ -55,7 +56,7 @@ struct atom_segment {
 struct atom_find {
 	char *text;
 	uint64_t term;	   /* 0 = not found below `searched` */
-	uint32_t searched; /* atoms that were searched */
+	uint32_t searched; /* number of atoms that were compared */
 };
 
 struct beam_atoms {
@@ -137,7 +138,7 @@ static int read_segment_address(struct beam_atoms *a, uint32_t segment, raddr *o
 	return err;
 }
 
-/* Reads the fields from the bytes of an Atom.  False if they are not those of an atom. */
+/* Reads the fields from the bytes of an Atom.  False if they are not those of the atom `index`. */
 static bool parse_head(const struct beam_atoms *a, const uint8_t *bytes, uint32_t index,
 		       struct atom_head *head)
 {

@@ -29,7 +29,7 @@ static void push(struct message_shape *s, uint64_t word)
 
 static void encode(struct message_shape *s, struct term_reader *r, uint64_t term, int depth);
 
-/* False: not a tuple, or no room for it. */
+/* False: not a tuple, or too long for the rest of the key. */
 static bool encode_tuple(struct message_shape *s, struct term_reader *r, uint64_t term, int depth)
 {
 	uint64_t header, elements[MAX_ARITY], arity, nr;

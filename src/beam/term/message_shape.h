@@ -18,7 +18,7 @@
 
 struct message_shape {
 	uint64_t count;
-	uint64_t words; /* heap fragments of the messages */
+	uint64_t words; /* sum of the messages' heap fragments */
 	uint64_t key[SHAPE_WORDS];
 	uint32_t nr;
 };
@@ -29,7 +29,7 @@ struct shape_table {
 	uint64_t other, other_words; /* beyond SHAPES_MAX */
 };
 
-/* Counts a message; term 0 = not decoded yet.  Reads through r->mem. */
+/* Counts a message and its `words`; term 0 = not decoded yet.  Reads through r->mem. */
 void shape_add(struct shape_table *t, struct term_reader *r, uint64_t term, uint64_t words);
 /* Sorts by count, the highest first. */
 void shape_sort(struct shape_table *t);

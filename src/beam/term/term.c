@@ -55,7 +55,7 @@ static bool is_alias(struct printer *p, uint64_t atom)
 }
 
 /* Is it a list of pairs of an atom, which is no alias, and a value?  Checks only elements that are
- * printed; behind PRINT_AHEAD_MAX they are printed as those of any list. */
+ * printed; false once PRINT_AHEAD_MAX elements of the term were examined. */
 static bool is_keywords(struct printer *p, uint64_t list)
 {
 	uint64_t cell[2], pair[2], nr = 0;

@@ -36,7 +36,7 @@ struct term_reader {
 	raddr made_addr;
 	const uint64_t *made;
 	unsigned int made_words;
-	int depth;		/* limit; 6 suits labels */
+	int depth;		/* limit of nested lists, tuples and maps */
 	unsigned int max_len;	/* bytes of text after which no further element is begun */
 	struct beam_node *node; /* for names of other nodes and of funs; NULL: those are "..." */
 	/* `mem` has only words that were copied with terms: data outside of terms (entries of funs,
@@ -50,7 +50,7 @@ struct term_reader {
 	 * records, and the elements behind such a key at the start of a tuple, are "***". */
 	bool (*is_secret)(const char *name, size_t len);
 	uint64_t masked;     /* number of masked values */
-	uint64_t unreadable; /* number of places that could not be read */
+	uint64_t unreadable; /* number of reads that have failed */
 	/* Internal; zeros at first. */
 	struct term_window *window; /* memory read during the current call */
 	struct term_walk {
@@ -60,7 +60,8 @@ struct term_reader {
 };
 
 /* Sets up readers for a node with high limits: depth 1,000, 16 MiB of text, 1,000,000 elements.
- * `formats` holds data that the reader points to. */
+ * `formats` holds data that the reader points to.  0 or negative errno (-ENOENT: no atom or process
+ * table). */
 struct term_formats {
 	struct id_format pids, ports;
 };

@@ -18,9 +18,9 @@
 #include "beam/node/node.h"
 #include "beam/term/term_internal.h"
 
-#define BITS_MAX (1ull << 50) /* beyond what any memory holds */
+#define BITS_MAX (1ull << 50) /* limit of sizes: no memory has so many bits */
 
-/* Sets the fields of the off-heap Binary; a Binary that cannot be read is still set. */
+/* Sets v->bits.binary, and its size and reference count if they can be read. */
 static void view_binary(struct term_reader *r, struct term_view *v, raddr binary)
 {
 	const struct beam_layout *l = r->node ? &r->node->layout : NULL;
@@ -35,7 +35,7 @@ static void view_binary(struct term_reader *r, struct term_view *v, raddr binary
 	}
 }
 
-/* HeapBin and ProcBin. */
+/* Fills v->bits from a HeapBin or ProcBin; *size is its number of bytes. */
 static bool view_whole_26(struct term_reader *r, struct term_view *v, raddr at, uint64_t header,
 			  uint64_t *size)
 {
@@ -104,7 +104,8 @@ static bool view_sub_27(struct term_reader *r, struct term_view *v)
 	if (refers)
 		view_binary(r, v, ref[1]);
 	bytes = w[0] & ~SUB_BITS_FLAGS;
-	/* Volatile: the Binary has the address; 0 is unreadable.  Without node w[0] is used. */
+	/* Volatile: the bytes are in the Binary; 0, if it is unknown, is unreadable.  Without a
+	 * node the address in w[0] is used. */
 	if ((w[0] & SUB_BITS_VOLATILE) && l)
 		bytes = refers && l->binary_orig_bytes >= 0
 				? ref[1] + (uint32_t)l->binary_orig_bytes

@@ -15,7 +15,7 @@ struct print_frame {
 	bool closing;  /* only the closing bracket is left */
 	bool secret;   /* the value (map) or the remaining elements (tuple) are a secret */
 	uint64_t done, nr;
-	uint64_t term; /* rest of a list; key of a struct's name, which is not printed again */
+	uint64_t term; /* rest of a list; name of the struct that a map is, 0 = none */
 	uint64_t value;
 	raddr keys, values; /* of a flat map or record; for a tuple only `values` */
 	uint64_t order;

@@ -267,7 +267,7 @@ static bool view_entry(struct term_reader *r, struct term_view *v, raddr entry, 
 	uint32_t index, uniq;
 
 	v->kind = external ? TERM_KIND_EXPORT : TERM_KIND_FUN;
-	if (!l) /* a fun of an unknown module */
+	if (!l) /* without a node the module stays unknown */
 		return true;
 	if (external) {
 		if (l->export_mfa < 0 ||
@@ -416,7 +416,7 @@ static bool view_boxed(struct term_reader *r, struct term_view *v)
 		return true;
 	case SUBTAG_RECORD:
 		return r->otp == 24 ? view_export_24(r, v) : r->otp >= 29 && view_record(r, v);
-	case SUBTAG_PROC_BIN: /* and the others of all releases */
+	case SUBTAG_PROC_BIN: /* these subtags include the bitstrings of all releases */
 	case SUBTAG_HEAP_BIN:
 	case SUBTAG_SUB_BIN:
 		return term_view_bits(r, v);
@@ -535,8 +535,8 @@ bool term_is_tagged(struct term_reader *r, uint64_t term, uint64_t atom, uint32_
 	       first == atom;
 }
 
-/* The walk that has come to `list`, the last used of several.  A new one replaces one that has
- * ended, or the shortest. */
+/* The walk whose rest is `list`, of several the one used last; else a new one, in place of a walk
+ * that has ended or of the shortest. */
 static struct term_walk *walk_at(struct term_reader *r, uint64_t list)
 {
 	struct term_walk *place = &r->walks[0], *found = NULL;

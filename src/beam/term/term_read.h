@@ -116,16 +116,17 @@ enum term_kind term_view(struct term_reader *r, uint64_t term, struct term_view 
  * (-EINVAL: no tuple). */
 int term_tuple(struct term_reader *r, uint64_t term, uint64_t *elements, uint32_t max,
 	       uint32_t *arity);
-/* Reads element i (0 ..) of a tuple with more than i elements. */
+/* Reads element i, from 0, of a tuple; -EINVAL: no tuple, -ERANGE: it has fewer elements. */
 int term_element(struct term_reader *r, uint64_t term, uint32_t i, uint64_t *value);
-/* Is it a tuple of this arity with this atom as first element? */
+/* Is the term a tuple of this arity whose first element is this atom? */
 bool term_is_tagged(struct term_reader *r, uint64_t term, uint64_t atom, uint32_t arity);
 
 /* Walks a list: while (term_next(r, &list, &head)) ...  Ends at [], at an improper tail, if a cell
  * cannot be read, or after r->max_elements; `list` is then the rest. */
 bool term_next(struct term_reader *r, uint64_t *list, uint64_t *head);
 
-/* Appends the bytes of a binary or of a list of bytes, at most `max`.  False if it is neither. */
+/* Appends the bytes of a binary or of a list of bytes, at most `max`.  False if it is neither, or
+ * unreadable. */
 bool term_text(struct term_reader *r, uint64_t term, struct strbuf *out, size_t max);
 /* Reads bytes of a bitstring from the nth on, whatever its first bit is; bits behind its last one
  * are 0.  False if they cannot be read or it has fewer. */
