@@ -45,7 +45,7 @@ int allocator_calls_read(struct allocator_calls *out, struct beam_node *n, struc
 		for (size_t k = 0; k < ARRAY_SIZE(calls); k++) {
 			raddr addr = a.v.data[i].address + (raddr)calls[k].offset, function;
 
-			/* Allocators whose carriers cannot migrate lack add and remove. */
+			/* add_mbc, remove_mbc are 0 if carriers cannot migrate. */
 			if (calls[k].offset >= 0 && mem_read_u64(n->mem, addr, &function) == 0 &&
 			    function)
 				add(out, calls[k].name, function);

@@ -129,7 +129,7 @@ static bool read_fix(struct allocators *out, struct beam_node *n, const uint8_t 
 		return true;
 	if (mem_read(n->mem, addr, fix, sizeof(fix)) != 0)
 		return false;
-	/* The first kind must be the process: detects lists with another order. */
+	/* The first kind must have the size of struct process, else the order is another one. */
 	if (bytes_u64(fix, FIX_PROC * FIX_SIZE + FIX_TYPE_SIZE) <
 		    (uint64_t)n->layout.process_size ||
 	    bytes_u64(fix, FIX_PROC * FIX_SIZE + FIX_TYPE_SIZE) >
@@ -154,7 +154,7 @@ static bool read_fix(struct allocators *out, struct beam_node *n, const uint8_t 
 	return true;
 }
 
-/* "eheap_" -> "eheap_alloc"; false if it is no such prefix. */
+/* Sets the name of a type, "eheap_alloc", from its prefix; false if that is not like "eheap_". */
 static bool read_type(struct allocators *out, struct beam_node *n, const uint8_t *bytes,
 		      uint32_t number)
 {

@@ -15,8 +15,8 @@
 /*
  * ErtsAllocatorInfo_t {int alloc_util, enabled, thr_spec; void *extra}, and, if there is an
  * instance per scheduler, what `extra` points to: ErtsAllocatorThrSpec_t {int enabled, dd, aix,
- * size; Allctr_t **allctr}.  erts/emulator/beam/erl_alloc.h, OTP 25 to 29; too simple to need the
- * layout.
+ * size; Allctr_t **allctr}.  erts/emulator/beam/erl_alloc.h, OTP 25 to 29; the same offsets in all
+ * of them.
  */
 #define ALLOCATOR_INFO_SIZE	 24
 #define ALLOCATOR_INFO_UTIL	 0
@@ -67,8 +67,7 @@ void allocators_free(struct allocators *a);
 /* Bytes in blocks of one type ("ets_alloc"), in whichever carriers; NULL: of all types. */
 uint64_t allocators_blocks_size(const struct allocators *a, const char *type);
 
-/* Instances of allocator `number`, from its ErtsAllocatorInfo_t; 0: none, or it is invalid.  Also
- * for the search by shape. */
+/* Instances of allocator `number`, from its ErtsAllocatorInfo_t; false: none, or it is invalid. */
 struct allocator_instances {
 	raddr array; /* Allctr_t *[nr], or 0: only `single` */
 	uint32_t nr;

@@ -160,7 +160,7 @@ static int by_name(const void *a, const void *b)
 	const struct app_env_app *x = a, *y = b;
 	int order = strcmp(x->text, y->text);
 
-	/* If equal, the loaded application first. */
+	/* Of two entries for a name the loaded application comes first. */
 	return order ? order : (int)y->loaded - (int)x->loaded;
 }
 

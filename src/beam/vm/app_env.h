@@ -15,7 +15,7 @@
 /* The objects of ac_tab. */
 struct app_table {
 	struct ets_objects objects;
-	uint64_t torn, missing; /* objects that could not be read, or were not found */
+	uint64_t torn, missing; /* number of objects that could not be read; that were not found */
 };
 /* Reads all objects; again if the table changed meanwhile.  *table is from the last call, zeros at
  * first: the table is only searched again when it is gone. */

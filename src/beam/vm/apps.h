@@ -27,7 +27,7 @@ struct app {
 struct apps {
 	VEC(struct app) v;	/* sorted by name */
 	VEC(uint64_t) modules;	/* atoms, by application */
-	uint64_t torn, missing; /* objects that could not be read, or were not found */
+	uint64_t torn, missing; /* number of objects that could not be read; that were not found */
 };
 
 /* `r` must be from term_reader_init().  *table is from the last call, zeros at first: the table is

@@ -57,7 +57,7 @@ struct entries {
 	VEC(raddr) v;
 };
 
-/* Finds all entries: the first ones of all buckets, then those behind these, and so on.
+/* Finds all entries: the first of each bucket, then the next one of each of these, and so on.
  * HashBucket.next is the first word of an entry. */
 static int find_entries(struct beam_node *n, struct entries *out, uint64_t *cut)
 {
@@ -74,7 +74,7 @@ static int find_entries(struct beam_node *n, struct entries *out, uint64_t *cut)
 		if (buckets[i])
 			vec_push(&out->v, buckets[i]);
 	free(buckets);
-	/* Limit for a cycle; some entries may be added meanwhile. */
+	/* Limit that ends a cycle; some entries may be added meanwhile. */
 	max = 2 * hash.nr_entries + 64;
 	for (size_t i = 0; !rc && i < out->v.len; i++) {
 		raddr next;

@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "beam/node/node.h"
 
-/* Limit of the entries of the table; more are taken for an error. */
+/* Limit of the entries of the table; a table with more is refused with -EBADMSG. */
 #define DIST_ENTRIES_MAX (1u << 20)
 
 /* Hash.shift, .nobjs and .bucket of a table; its buckets are 1 << (64 - shift) (hash.h). */
@@ -34,7 +34,7 @@ enum dist_state { /* enum dist_entry_state */
 		  DIST_EXITING,
 };
 enum dist_type {
-	DIST_NONE, /* never connected */
+	DIST_NONE, /* not connected now */
 	DIST_THIS,
 	DIST_VISIBLE,
 	DIST_HIDDEN,

@@ -2,7 +2,7 @@
 /*
  * See drivers.h.  Finds drivers by symbol if there are symbols; else tries all words of the
  * executable's writable data as drivers and as pointers to drivers.  In both cases a driver must
- * agree with the entry that it was made from.
+ * agree with the ErlDrvEntry that it was made from.
  */
 #include "beam/vm/drivers.h"
 

@@ -19,9 +19,9 @@
 
 /* Limit of tables; a node can have as many as fit its memory. */
 #define MAX_TABLES (4u << 20)
-/* Steps in a list that changes, in addition to two for each table that its scheduler counts. */
+/* Steps along a list that may change meanwhile, in addition to two for each table in it. */
 #define SPARE_STEPS 4096
-/* How often numbers that change while they are read are read again. */
+/* Attempts to read numbers that change while they are read. */
 #define ATTEMPTS 8
 
 /* ErtsFlxCtr, erl_flxctr.h: counters are in the table itself or, if decentralized, in an array of
@@ -40,7 +40,7 @@
 #define MAGIC_DATA 24
 #define MAGIC_SIZE 32
 
-/* Limit of the bytes of a table, layout.ets_size. */
+/* Limit of layout.ets_size, the bytes of a DbTable. */
 #define MAX_RAW 512
 
 struct path {
@@ -334,8 +334,8 @@ static void read_ids(struct reader *r)
 
 /*
  * Each scheduler counts in the slot of its group; slot 0 has the sum of the last snapshot.  The
- * number of slots is a static variable of erl_flxctr.c: only those that schedulers use can be other
- * than 0, unless a scheduler was bound to another CPU since.
+ * number of slots is a static variable of erl_flxctr.c: so only slots that schedulers use now are
+ * read.  Others are 0, unless a scheduler was bound to another CPU.
  */
 static int read_nr_slots(struct reader *r)
 {

@@ -44,8 +44,8 @@ struct ets_table {
 	enum ets_store store;
 	uint32_t keypos, nr_locks; /* nr_locks: of a hash; 0 = none */
 	bool named, compressed, read_concurrency, decentralized, fixed, torn;
-	/* Addresses of its objects. */
-	uint64_t nr_buckets, bucket_mask; /* hash: slots in use, and the larger mask of two */
+	/* Where its objects are. */
+	uint64_t nr_buckets, bucket_mask; /* hash: buckets in use, and the larger of two masks */
 	raddr root;			  /* tree, catree: first node; hash: array of segments */
 	/* To check that the table was not replaced. */
 	raddr btid, counters;
@@ -63,12 +63,12 @@ struct ets_list {
 int ets_read(struct beam_node *n, struct ets_list *out, struct error *err);
 void ets_list_free(struct ets_list *l);
 
-/* Reads the same table again; -ESRCH: it was deleted. */
+/* Reads the table at the address `table` again; -ESRCH: it was deleted. */
 int ets_table_read(struct beam_node *n, raddr table, struct ets_table *out);
 
 /* Processes that have fixed a table (ets:safe_fixtable/2, or a select that has yielded), at most
- * `max`: objects that are deleted from a hash stay in memory until then.  0, or negative errno if
- * not all could be read, -ENOSPC: there are more; *nr were read in any case. */
+ * `max`: objects that are deleted from a hash stay in memory until it is not fixed any more.  0, or
+ * negative errno if not all could be read, -ENOSPC: there are more; *nr were read in any case. */
 struct ets_fixation {
 	uint64_t pid, count;
 };

@@ -18,7 +18,7 @@
 #define FIXATION_SIZE	 72
 /* Siblings that wait on the way down, one a level: 2 * log2 of as many nodes as fit memory. */
 #define MAX_WAITING 96
-/* How often a tree that changes while it is read is read again. */
+/* Attempts to read a tree that changes while it is read. */
 #define ATTEMPTS 8
 
 struct place {

@@ -46,13 +46,14 @@
 #define BUCKETS 256
 /* Limit of nodes in a chain; chains are short, as there are as many buckets as objects. */
 #define MAX_CHAIN 100000
-/* Nodes read for each requested object: deleted objects stay in a table while it is fixed. */
+/* Limit of nodes read for each requested object: deleted objects stay in a table while it is
+ * fixed. */
 #define MAX_NODES_EACH 10000
 /* Limits of words copied of one object, and of all objects; data beyond is read from the table's
  * memory, but for the tuples themselves. */
 #define MAX_WORDS     (1u << 20)
 #define ALL_MAX_WORDS (1u << 25)
-/* When ALL_MAX_WORDS were copied, tuples of so many elements are left out. */
+/* Once ALL_MAX_WORDS are copied, tuples with this number of elements or more are left out. */
 #define WIDE_ARITY 1024
 
 struct walk {
@@ -87,7 +88,7 @@ static int compressed_words(struct walk *w, raddr tpl, uint32_t arity, uint64_t 
 	*words = bytes / 8;
 	if (rc)
 		return rc;
-	/* That size includes the data before the tuple. */
+	/* The stored size includes the data before the tuple. */
 	bytes -= MIN(bytes,
 		     DBTERM_TPL + (w->t->store == ETS_STORE_HASH ? HASH_DBTERM : TREE_DBTERM));
 	*words = bytes / 8;
@@ -153,7 +154,7 @@ static bool belongs(const struct ets_table *t, uint64_t hash, uint64_t bucket)
 	return bucket_of(t, hash) == bucket || (hash & half) == (bucket & half);
 }
 
-/* True if the object of a node was deleted, and is only kept as the table is fixed. */
+/* Sets *hash; true if the object was deleted, and is only kept as the table is fixed. */
 static bool split_hash(const struct walk *w, uint64_t word, uint64_t *hash)
 {
 	const struct beam_layout *l = &w->n->layout;
@@ -188,7 +189,7 @@ static int walk_chain(struct walk *w, raddr node, uint64_t bucket)
 	return 0;
 }
 
-/* Address of a bucket, with *nr buckets behind each other. */
+/* Address of a bucket; *nr: number of buckets from it on that are adjacent in memory. */
 static int find_bucket(struct walk *w, uint64_t bucket, raddr *addr, uint64_t *nr)
 {
 	uint64_t segment = (bucket + SEGMENT - FIRST_SEGMENT) / SEGMENT;

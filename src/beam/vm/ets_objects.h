@@ -23,7 +23,7 @@ struct ets_object {
 
 struct ets_objects {
 	VEC(struct ets_object) v;
-	uint64_t torn; /* number of places with data that is no object of this table */
+	uint64_t torn; /* number of addresses whose data was no object of the table */
 };
 
 /* Reads at most `max` objects.  0, or negative errno (-ESRCH: the node has exited). */

@@ -35,7 +35,7 @@ static int read_name(struct beam_node *n, char *buf, size_t size)
 	if (!text)
 		return -EBADMSG;
 	len = MIN(len, size - 1);
-	/* Not within a character. */
+	/* Truncates between two characters of UTF-8. */
 	while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
 		len--;
 	memcpy(buf, text, len);

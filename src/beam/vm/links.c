@@ -18,7 +18,7 @@
 #define ELINK_UNLINKING	    24 /* behind the two links */
 
 /* Behind the two ErtsMonitors of an ErtsMonitorData: ref, refc; extended: name, ohhp, dist;
- * suspend: next, state (likewise). */
+ * suspend: next, state. */
 #define DATA_REF	   0
 #define DATA_NAME	   16
 #define DATA_DIST	   32
@@ -32,7 +32,7 @@
  */
 #define PACKED_TYPE_MASK   0x1fu
 #define PACKED_FLAGS_SHIFT 7
-/* ERTS_ML_STATE_ALIAS_MASK of both: when an alias is deactivated, 0 = no alias. */
+/* Alias state (ERTS_ML_STATE_ALIAS_MASK) in u16 and in u32 flags: 0 = no alias. */
 #define ALIAS_SHIFT	   11
 #define PACKED_ALIAS_SHIFT 5
 #define ALIAS_MASK	   3u

@@ -109,7 +109,7 @@ void memory_read_atoms(struct memory_areas *out, struct beam_node *n)
 		return;
 	out->atom_table = table.bytes;
 	find_constants(n, &t);
-	/* The newest atoms are counted each time, as they may not be initialised yet. */
+	/* The newest atoms are counted in each call, as they may not be initialised yet. */
 	before = table;
 	before.entries = MAX(table.entries, ATOMS_NEW) - ATOMS_NEW;
 	if (read_atom_texts(n, &before, &t) != 0)

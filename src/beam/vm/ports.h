@@ -69,7 +69,7 @@ struct port_facts {
 	/* Bytes: for a socket of inet_drv as in inet:getstat/1, else bytes_in. */
 	uint64_t received;
 	uint64_t memory; /* bytes, as port_info(P, memory); only if memory_known */
-	int64_t os_pid;	 /* from the node; -1 = none */
+	int64_t os_pid;	 /* of the program that it runs; -1 = none */
 	uint32_t state, task_flags;
 	enum port_fd_kind fd_kind;
 	int fds[2];
@@ -90,7 +90,7 @@ struct port_list {
 int ports_read(struct beam_node *n, struct port_list *out, struct error *err);
 /*
  * Offset of recv_oct in inet_descriptor, where inet_drv counts received bytes; 0 = unknown for this
- * release.  Ports do not count data that arrives as messages.
+ * release.  Port.bytes_in is without data that arrives as messages.
  */
 uint32_t ports_inet_received(const struct beam_node *n);
 void port_list_free(struct port_list *l);

@@ -65,7 +65,7 @@ uint32_t ports_inet_received(const struct beam_node *n)
 	return n->identity.otp >= 26 && n->identity.otp <= 29 ? INET_RECEIVED_26 : 0;
 }
 
-/* Inconsistent numbers show a build with another struct. */
+/* False: the numbers are inconsistent, so the build has another struct. */
 static bool read_received(struct beam_node *n, raddr descriptor, uint64_t *octets)
 {
 	uint32_t offset = ports_inet_received(n);
@@ -93,7 +93,7 @@ static void read_inet(struct beam_node *n, struct port_job *j)
 	read_received(n, j->drv_data, &p->received);
 }
 
-/* -1 = this direction is not used, -2 = no such struct. */
+/* The descriptor of one direction; -1 = it is not used, -2 = no ErtsSysFdData. */
 static int read_fd(struct beam_node *n, const struct port_job *j, raddr at)
 {
 	uint32_t fd;

@@ -12,7 +12,7 @@
 /* ErtsProcList {Eterm pid; Uint64 started; next, prev}, erl_process.h, OTP 25 to 29. */
 #define PROCLIST_SIZE 32
 
-/* Sorts local ids of one kind by number, as far as the word has it. */
+/* Sorts local ids by their words: by number, if it is in the high bits. */
 static int by_term(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Walks the VM's red-black trees (erl_rbtree.h), level by level, with one call for a level.  Each
- * item must point back to its parent, so that cycles end.
+ * Walks the VM's red-black trees (erl_rbtree.h), level by level, with few system calls for each
+ * level.  Each item must point back to its parent, so that cycles end.
  */
 #ifndef EBEAM_BEAM_RBTREE_H
 #define EBEAM_BEAM_RBTREE_H

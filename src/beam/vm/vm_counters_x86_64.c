@@ -54,7 +54,7 @@ static bool is_load(const uint8_t *text, size_t at)
 	       MODRM_DISP32(text[at - 2]) && (text[at - 2] & 7) == 4;
 }
 
-/* Position of the displacement of the next such load between `from` and `end`. */
+/* Position of the displacement of the next load with `disp` between `from` and `end`. */
 static size_t next_load(const uint8_t *text, size_t from, size_t end, uint32_t disp)
 {
 	while (from + 4 <= end) {
@@ -112,7 +112,7 @@ static raddr counters_of(const struct references *r, raddr distance)
 	return 0;
 }
 
-/* The counters by the code at `at`, or at the target of a jump behind it. */
+/* Address of the counters that the code at `at` uses, or that at the target of a jump after it. */
 static raddr dirty_gc_behind(const struct vm_code *t, size_t at, raddr distance)
 {
 	size_t end = MIN(at + JUMP_WINDOW, t->size);

@@ -75,7 +75,7 @@ static void find_spans(struct vm_totals_reader *r)
 	r->queue = span_of(queue, ARRAY_SIZE(queue));
 }
 
-/* Has the run queue its number?  Normal schedulers come first, then dirty CPU, then dirty IO. */
+/* Is its number the expected one?  Normal schedulers come first, then dirty CPU, then dirty IO. */
 static bool is_queue(struct beam_node *n, raddr queue, enum vm_queue_type type, uint32_t i)
 {
 	uint32_t ix, nr = n->anchors.nr_sched;
@@ -183,7 +183,7 @@ static void plan(struct vm_totals_reader *r)
 	}
 }
 
-/* NULL: not read, or not readable. */
+/* Bytes of a range; NULL: not read, or unreadable. */
 static const uint8_t *bytes_of(const struct vm_totals_reader *r, size_t range)
 {
 	const struct mem_range *m = &r->ranges.data[range];
