@@ -22,8 +22,8 @@ struct beam_identity {
 	int otp; /* the release by whose facts (term tags, ids, flags) the node is read: its own,
 		  * or the nearest known one; see untested in struct beam_node */
 	char erts[32];	   /* "13.1.5" */
-	bool jit;	   /* flavour: jit or emu */
-	bool native_stack; /* Erlang stack in rsp */
+	bool jit;	   /* emulator flavour: jit; false: emu */
+	bool native_stack; /* JIT code has the Erlang stack pointer in rsp */
 	bool vm_probes;	   /* USDT probes compiled in (changes struct layouts up to OTP 26) */
 	bool stripped;	   /* no .symtab */
 	bool hidden;	   /* VM symbols are not exported (OTP 29) */
@@ -42,18 +42,18 @@ struct beam_anchors {
 	raddr port_tab;	      /* erts_port */
 	raddr atom_table;     /* erts_atom_table */
 	raddr this_node_ptr;  /* erts_this_node, the variable: naming the node changes its value */
-	raddr this_node;      /* the ErlNode that it held when the node was opened */
+	raddr this_node;      /* the ErlNode to which it pointed when the node was opened */
 	raddr jit_descriptor; /* __jit_debug_descriptor */
-	raddr jit_register;   /* __jit_debug_register_code: a uprobe there sees changes of code */
+	raddr jit_register;   /* __jit_debug_register_code: probe site, called at each change */
 	raddr normal_exit;    /* value of beam_normal_exit, the bottom return address of a stack, if
 			       * no JIT record has it (OTP 24, interpreter); else 0 */
-	raddr frame_layout;   /* erts_frame_layout (int): 0 RA, 1 FP_RA; 0 = no such variable */
+	raddr frame_layout;   /* erts_frame_layout (int), 1 if frames have frame pointers */
 	raddr bif_table;      /* bif_table[], BEAM_BIF_* below */
-	uint32_t nr_bifs;     /* its entries */
+	uint32_t nr_bifs;     /* number of entries in bif_table */
 	raddr module_code;    /* module_tables[3]: IndexTables of Module, one per code index */
 	raddr export_table;   /* export_tables[3]: IndexTables of Export; 0 in OTP 29, whose
 			       * exports are in another kind of table */
-	raddr active_code_ix; /* the_active_code_index (u32): index of the table in use */
+	raddr active_code_ix; /* the_active_code_index (u32): index in these arrays in use */
 	raddr staged_exports; /* since OTP 28: export_tables[3] of staged entries */
 	raddr staged_funs;    /* fun_tables[3] of staged entries; 0 up to OTP 27 */
 	raddr fun_table;      /* erts_fun_table, a Hash; 0 since OTP 28 */
@@ -108,7 +108,7 @@ struct beam_atom_texts {
 /* Number of distinct objects (exports or funs) in the three tables of staged entries: a cache,
  * valid while the tables still have these entries.  Used by beam/vm/memory_code.c. */
 struct beam_staged_count {
-	raddr tables; /* 0 = not counted yet */
+	raddr tables; /* their address; 0 = not counted yet */
 	uint32_t entries[3];
 	raddr last[3]; /* newest entry of each table */
 	uint64_t objects;
@@ -121,7 +121,7 @@ struct beam_node {
 	struct mem *mem;
 	struct objects *objects;
 	struct elf_file *elf;	     /* the executable; owned by objects */
-	char exe[OBJECTS_PATH_SIZE]; /* a path that opens it; "" for a core file */
+	char exe[OBJECTS_PATH_SIZE]; /* a path that opens the executable; "" for a core file */
 	uint64_t bias;		     /* process address = file address + bias */
 	struct beam_identity identity;
 	struct beam_anchors anchors;
@@ -135,8 +135,8 @@ struct beam_node {
 	struct beam_atoms *atoms; /* NULL if the release has no layout */
 	struct beam_atom_texts atom_texts;
 	struct beam_staged_count exports_count, funs_count;
-	char unsupported[512]; /* why it is not supported, "" = supported; see
-				* beam_node_unsupported() */
+	char unsupported[512]; /* why the node is not supported, "" = it is; see
+			        * beam_node_unsupported() */
 	const char *fix;       /* what the user can do about `unsupported`; NULL = unknown */
 };
 

@@ -193,7 +193,7 @@ uint32_t behaviour_server_candidates(struct term_reader *r, const struct behavio
 
 /* ---- gen_server: the state ------------------------------------------------------------------ */
 
-/* Module of the process's {Module, Function, Arity}, $initial_call. */
+/* Module in the process's $initial_call, {Module, Function, Arity}; 0 = unknown. */
 static uint64_t initial_module(struct term_reader *r, const struct process_facts *p)
 {
 	uint64_t mfa[3];
@@ -243,7 +243,7 @@ static bool one_bit(uint32_t set)
 struct election {
 	struct beam_node *n;
 	struct term_reader *r;
-	const struct process_facts *p; /* the process with the unknown register */
+	const struct process_facts *p; /* the process whose state is searched */
 	uint32_t nr;		       /* number of registers */
 	unsigned int votes[BEHAVIOUR_MAX_REGISTERS], all_votes;
 };
@@ -319,7 +319,7 @@ static bool server_state(struct beam_node *n, const struct process_facts *p, str
 
 /* ---- gen_statem, gen_event ------------------------------------------------------------------ */
 
-/* #state{state_data = {State, Data}, postponed, ...} */
+/* Finds {State, Data}, which is in #state{state_data = {State, Data}, postponed, ...}. */
 static bool statem_state(struct term_reader *r, const uint64_t *y, uint32_t nr,
 			 struct behaviour_state *out)
 {
@@ -341,7 +341,7 @@ static bool statem_state(struct term_reader *r, const uint64_t *y, uint32_t nr,
 	return out->known = true;
 }
 
-/* A list of #handler{module, id, state, supervised}. */
+/* Is `list` a list of #handler{module, id, state, supervised}? */
 static bool is_handlers(struct term_reader *r, uint64_t list)
 {
 	uint64_t tag = beam_atom_find(r->atoms, "handler"), head;
@@ -355,7 +355,7 @@ static bool is_handlers(struct term_reader *r, uint64_t list)
 	return list == TERM_NIL;
 }
 
-/* The list of handlers, or []; debug options are also a list, but not of handlers. */
+/* Finds the list of handlers, or []; debug options are also a list, but not of handlers. */
 static bool event_state(struct term_reader *r, const uint64_t *y, uint32_t nr,
 			struct behaviour_state *out)
 {

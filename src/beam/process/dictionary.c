@@ -55,7 +55,7 @@ int dictionary_get(struct mem *mem, const struct beam_layout *layout, raddr proc
 	if (rc || !dictionary)
 		return rc;
 	rc = read_slot(mem, dictionary, key, &slot);
-	/* nil, a {Key, Value}, or a list of {Key, Value} */
+	/* a slot is nil, a {Key, Value}, or a list of {Key, Value} */
 	for (int i = 0; rc == 0 && slot != TERM_NIL; i++) {
 		cell[0] = slot;
 		cell[1] = TERM_NIL;

@@ -72,7 +72,7 @@ static enum term_kind kind_of(int otp, uint64_t header)
 	case SUBTAG_SUB_BITS:
 	case SUBTAG_BIN_REF:
 		return TERM_KIND_BITS;
-	case SUBTAG_FUN_REF: /* since OTP 27 of a fun, before: state of a binary match */
+	case SUBTAG_FUN_REF: /* since 27 of a fun, up to 26 of a binary match */
 		return otp >= 27 ? TERM_KIND_FUN : TERM_KIND_BITS;
 	case SUBTAG_EXTERNAL_PID:
 		return TERM_KIND_EXTERNAL_PID;
@@ -136,7 +136,8 @@ static int64_t count_chunk(int otp, const uint64_t *words, uint64_t nr, bool las
 			kind = TERM_KIND_MAP;
 			count = 0;
 		}
-		/* A fun's second object, or the state of a binary match: words that are no term. */
+		/* A fun's second object, or the state of a binary match: no term, so only its words
+		 * count. */
 		if (HEADER_SUBTAG(words[i]) == SUBTAG_FUN_REF)
 			count = 0;
 		c->kinds[kind].count += count;

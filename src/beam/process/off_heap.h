@@ -40,7 +40,7 @@ struct off_heap {
 	bool cut;
 };
 
-/* Adds the list from `first` on; `message`: of a message.  `mem` may be a cache of n->mem. */
+/* Adds the list from `first` on; `message`: it is a message's.  `mem` may be a cache of n->mem. */
 void off_heap_add(struct beam_node *n, struct mem *mem, raddr first, bool message,
 		  struct off_heap *out);
 /* Adds the list of each fragment of a chain. */

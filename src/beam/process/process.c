@@ -82,7 +82,7 @@ static void take_heap(const struct beam_layout *l, const uint8_t *s, struct proc
 	p->max_heap_size = bytes_u64(s, l->process_max_heap_size);
 	p->gen_gcs = bytes_u16(s, l->process_gen_gcs);
 	p->max_gen_gcs = bytes_u16(s, l->process_max_gen_gcs);
-	/* The first part of the sum in erts_process_memory() (erl_process_dump.c). */
+	/* The first part of the sum in erts_process_memory(); process_walk() adds the rest. */
 	p->memory = (uint64_t)l->process_size + 8 * p->total_heap_size +
 		    (p->abandoned_heap ? 8 * words_between(p->heap, p->hend) : 0);
 }

@@ -25,7 +25,7 @@ enum process_status { /* as process_info(P, status) */
 		      PROCESS_WAITING,
 };
 const char *process_status_name(enum process_status status);
-/* By bits of Process.state. */
+/* The status that these bits of Process.state mean. */
 enum process_status process_status_of(uint32_t state);
 
 struct process_facts {

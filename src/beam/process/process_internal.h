@@ -46,8 +46,8 @@ struct process_reader {
 	struct id_format format;
 	raddr tab;					     /* address of the table's slots */
 	uint64_t key_label, key_initial_call, key_ancestors; /* atoms; 0 = unknown to the node */
-	uint8_t *bytes;					     /* PROCESS_BATCH structs */
-	struct mem_range *ranges;			     /* PROCESS_BATCH */
+	uint8_t *bytes;					     /* room for PROCESS_BATCH structs */
+	struct mem_range *ranges;			     /* room for PROCESS_BATCH ranges */
 };
 
 struct process_block {

@@ -150,7 +150,7 @@ static int read_fragments(struct process_reader *r, struct window *w, struct pro
 int process_read_messages(struct process_reader *r, struct process_facts *p,
 			  struct process_pending *q)
 {
-	/* Limit of what is read of a cycle; more messages may arrive meanwhile. */
+	/* Ends a cycle: no queue has so many signals, even if more messages arrive meanwhile. */
 	uint64_t left = 2 * (uint64_t)p->message_queue_len + NMSIGS_MAX;
 	/* One for messages, one for their fragments, which are elsewhere in memory. */
 	struct window *w = xmalloc(2 * sizeof(*w));

@@ -21,7 +21,7 @@ static uint64_t thing_words(const struct walk *w, uint64_t term)
 	if ((term & 3) != 2 || mem_read_u64(w->r->mem, term & ~7ull, &header) != 0 ||
 	    (header & 3) != 0)
 		return 0;
-	return (header >> 6 & 0xff) + 1; /* none is larger than a reference */
+	return (header >> 6 & 0xff) + 1; /* the longest such term is a reference */
 }
 
 static void push_children(struct walk *w, const struct step *s, const uint8_t *node, int32_t parent,

@@ -20,7 +20,7 @@
 
 /* Limit of levels, enough for a block of processes with a million links each. */
 #define LEVELS_MAX (1u << 22)
-#define CHAIN_MAX  64 /* keys of one slot of a dictionary */
+#define CHAIN_MAX  64 /* limit of the keys in one slot of a dictionary */
 
 /* ProcDict, erl_process_dict.h: u32 sizeMask, usedSlots, arraySize, splitPosition; Uint
  * numElements; Eterm data[]; a new one has 8 elements, or the number of +hpds (a power of 2).  The

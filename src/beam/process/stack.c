@@ -105,7 +105,7 @@ void stack_code_close(struct stack_code *c)
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-/* Number of stack words behind a return address that tracing has pushed; -1 = another one. */
+/* Number of stack words behind a return address that tracing pushes; -1 = it is none of these. */
 static int64_t trace_words(const struct stack_code *c, raddr ra)
 {
 	for (unsigned int i = 0; i < c->nr_trace; i++) {
@@ -161,7 +161,7 @@ static void split(const struct stack_code *c, struct process_stack *s)
 
 #define ATTEMPTS  6
 #define BATCH	  512  /* processes read at once */
-#define MAX_BATCH 4096 /* words of a stack that is read in a batch */
+#define MAX_BATCH 4096 /* limit of the words of a stack that is read in a batch */
 
 /* Fields that must not change while a stack is read. */
 struct head {

@@ -38,7 +38,7 @@
 #define PARENT_FLAGS	3ull
 #define FLAG_BIF	(1u << 12) /* ERTS_TMR_ROFLG_* */
 #define FLAG_REG_NAME	(1u << 14)
-#define FLAG_PAUSED	(1u << 18) /* since OTP 28; in a receive: its time is the ms left */
+#define FLAG_PAUSED	(1u << 18) /* since OTP 28; the time of an `after` is then the ms left */
 #define STATE_ACTIVE	0
 #define TIMER_TIMED_OUT 1 /* ERTS_PTMR_TIMEDOUT, in place of an address */
 

@@ -22,7 +22,7 @@
 struct timer_item {
 	bool receive; /* the `after` of its receive; false: a message that will be sent */
 	bool by_name; /* sent to the name of the process, not to its pid */
-	/* By suspending the process: its `after` since OTP 28, messages to its pid since 29. */
+	/* As the process is suspended: its `after` since OTP 28, messages to its pid since 29. */
 	bool paused;
 	/* Milliseconds, as from erlang:read_timer/1; 0 = about to fire, or has fired and the
 	 * process has not run since; negative = it is late, as its scheduler does not handle
@@ -60,7 +60,7 @@ struct timer_totals {
 	bool cut; /* there are more than TIMERS_ALL_MAX */
 };
 
-/* Takes a third of a second for a million timers. */
+/* Reading a million timers takes a third of a second. */
 void timer_totals_read(struct beam_node *n, struct timer_totals *out);
 void timer_totals_free(struct timer_totals *t);
 

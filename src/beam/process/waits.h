@@ -67,7 +67,7 @@ struct wait_clue { /* a term that may prove a wait: boxed, or a pid */
 
 struct waits {
 	VEC(struct wait) v;	   /* at most one for each process, in order of the list */
-	VEC(struct wait) monitors; /* WAIT_MONITOR, of other processes */
+	VEC(struct wait) monitors; /* WAIT_MONITOR, of processes not in `v` */
 	uint64_t unreadable;
 	uint64_t unexplained; /* suspended for an unknown reason */
 	/* Read only if a process is suspended or waits for a port. */

@@ -290,7 +290,7 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	now.process = w->resolved.process;
 	now.stack = rc ? not_read(w) : intern_stack(w);
 	now.status = rc ? SAMPLE_STATUS_STACK_UNREADABLE : (uint8_t)w->resolved.status;
-	/* It may have been scheduled in after its struct was read. */
+	/* The process may have been scheduled in after its struct was read. */
 	now.kind = (uint8_t)(!rc && s->stale && p->status != PROCESS_GARBAGE_COLLECTING &&
 					     p->status != PROCESS_EXITING
 				     ? SAMPLE_RUNNING
@@ -309,7 +309,7 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	now.reductions = p->reductions;
 	now.i = p->i;
 	now.stop = p->stop;
-	/* It runs, so its struct may be outdated: NOT_KNOWN makes the next sample read it. */
+	/* If it runs its struct may be outdated: NOT_KNOWN makes the next sample read it. */
 	now.doing = s->stale ? NOT_KNOWN : doing_of(p->state, p->flags, p->timer);
 	now.namings = of->namings;
 	now.seen_ns = w->at_ns;

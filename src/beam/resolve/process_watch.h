@@ -18,10 +18,11 @@
 #include "beam/resolve/resolve.h"
 
 /* Up to PROCESS_WATCH_ALL processes are all read in every sample; more in every other sample; and
- * if there are more than 2 * PROCESS_WATCH_PART, each sample reads PROCESS_WATCH_PART of them. */
+ * if there are more than 2 * PROCESS_WATCH_PART, each sample reads PROCESS_WATCH_PART of them.
+ * Returns the number of samples that read each process once. */
 #define PROCESS_WATCH_ALL  8192u
 #define PROCESS_WATCH_PART 32768u
-uint32_t process_watch_turns(uint32_t processes); /* samples that read all once */
+uint32_t process_watch_turns(uint32_t processes);
 
 struct process_watch_counts {
 	uint64_t reads;			   /* reads of a process's struct */

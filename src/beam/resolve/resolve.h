@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The resolver over a live node: raw samples -> named frames, kind, process, thread.
- * Implements names/resolver.h.  Borrows the node and the dictionary that its calls get; owns the
- * code index, the call sites and its caches.
+ * The resolver over a live node: raw samples -> named frames, kind, process, thread.  Implements
+ * names/resolver.h.  Borrows the node and the `names` that its calls get; owns the code index, the
+ * call sites and its caches.
  */
 #ifndef EBEAM_BEAM_RESOLVE_H
 #define EBEAM_BEAM_RESOLVE_H

@@ -45,7 +45,7 @@ static int read_segments(struct mem *m, raddr addr, void *buf, size_t size)
 
 /* Limit of the texts of all terms of a call, so that they fit into a record. */
 #define CALL_TEXTS_MAX 49152u
-/* No limit: the copy and the text have limits of their own. */
+/* In effect no limit: the copy and the text have limits of their own. */
 #define CALL_ELEMENTS 1000000
 
 /* Prints one of `left` terms, which share the room that is left in CALL_TEXTS_MAX equally. */

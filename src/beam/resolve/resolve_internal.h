@@ -19,7 +19,7 @@
 struct cached_frame {
 	raddr addr;
 	uint32_t serial; /* of the module instance; 0 = empty */
-	uint32_t frame;	 /* names id */
+	uint32_t frame;	 /* id in `names` */
 	enum frame_kind kind;
 	bool preamble;
 	bool root; /* erts_beamasm:normal_exit/0: the bottom of every stack */
@@ -28,11 +28,11 @@ struct cached_frame {
 /* Facts of an Erlang process, from the last record of it. */
 struct known_process {
 	uint64_t epid;
-	uint32_t pid, registered, label; /* string ids */
-	uint32_t initial_call;		 /* function id */
+	uint32_t pid, registered, label; /* ids of strings in `names` */
+	uint32_t initial_call;		 /* id of a function in `names` */
 };
 
-#define PROCESS_SET_MAX (1u << 19) /* limit of processes in one set */
+#define PROCESS_SET_MAX (1u << 19) /* limit of processes in `recent`, and in `older` */
 
 struct known_thread {
 	int os_tid;
@@ -43,12 +43,12 @@ struct known_thread {
 
 /* Reason why a native stack ends. */
 enum native_end {
-	NATIVE_NONE,	  /* none was copied */
+	NATIVE_NONE,	  /* no stack was copied */
 	NATIVE_WHOLE,	  /* it reaches the call from JIT code, or the thread's start */
 	NATIVE_TRUNCATED, /* deeper than the part that was copied */
 	NATIVE_TOO_DEEP,  /* more frames than EBEAM_NATIVE_FRAMES */
 	NATIVE_NO_CFI,	  /* code without call frame information */
-	NATIVE_BROKEN,	  /* unsupported rules, or a wrong return address at its end */
+	NATIVE_BROKEN,	  /* CFI that is not supported, or a wrong return address at the end */
 };
 
 struct native_stack {

@@ -66,7 +66,7 @@ const struct running_one *running_all(const struct running *r, uint32_t *nr);
 void running_sample(struct running *r);
 /* Samples `nr` schedulers from running_all()[first] on only, as reading many takes long. */
 void running_sample_some(struct running *r, size_t first, size_t nr);
-/* Have two samples seen the same span? */
+/* Do the keys of two samples show the same slice, GC or call of a NIF? */
 bool running_is_same(enum running_span span, const struct running_key *earlier,
 		     const struct running_key *later);
 /* Reads a process that an earlier sample saw.  False: it has exited. */

@@ -14,11 +14,11 @@
 #include "base/xalloc.h"
 #include "beam/sched/sched.h"
 
-/* Limit of the bytes from `doing` to the port; 124 bytes in OTP 25 to 29. */
+/* Limit of a head, from `active` to the current port; 124 bytes in OTP 25 to 29. */
 #define HEAD_MAX 256
-/* Limit of reductions and struct ErtsSchedWallTime; 56 bytes in OTP 25 to 29. */
+/* Limit of a clock, reductions and struct ErtsSchedWallTime; 56 bytes in OTP 25 to 29. */
 #define CLOCK_MAX 64
-/* How often a clock that changes while it is read is read again. */
+/* Attempts to read a clock that changes while it is read. */
 #define CLOCK_TRIES 8
 
 struct span {

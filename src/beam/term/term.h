@@ -28,7 +28,7 @@ struct term_reader {
 	struct beam_atoms *atoms;
 	const struct id_format *pids, *ports;
 	int otp;
-	/* Words that were copied with the term, for this address: used instead of memory. */
+	/* Words copied with the term, of the memory from copy_addr on, which is not read. */
 	raddr copy_addr;
 	const uint64_t *copy;
 	unsigned int copy_words;

@@ -47,7 +47,7 @@ void print_secret(struct printer *p, uint64_t term);
 
 /* Prints a term that contains no terms, in the style of the printer. */
 void print_leaf(struct printer *p, const struct term_view *v);
-/* Prints an atom as the key of a keyword, or of a record's field. */
+/* Prints an atom as key of a keyword list or map in Elixir: "name: ". */
 void print_key(struct printer *p, uint64_t atom);
 /* Prints a list that is text; false if it is none. */
 bool print_char_list(struct printer *p, uint64_t list);

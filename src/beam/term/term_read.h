@@ -134,7 +134,7 @@ bool term_bits(struct term_reader *r, const struct term_view *v, uint64_t nth, v
 	       size_t size);
 
 /* Words of the term beside its own word, as erts_debug:flat_size/1 (shared parts count each time);
- * at most `max` are visited, then *cut is set. */
+ * at most `max` terms are visited, then *cut is set. */
 uint64_t term_flat_size(struct term_reader *r, uint64_t term, uint64_t max, bool *cut);
 
 #endif

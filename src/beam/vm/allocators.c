@@ -95,7 +95,7 @@ static void add_count(struct allocator *a, const struct allocator_count *c)
 	}
 }
 
-/* Number of allocator types that an instance counts by; its two tables must agree. */
+/* Number of allocator types by which an instance counts: the smaller of its two tables. */
 static uint32_t count_types(const struct beam_layout *l)
 {
 	uint32_t pool = (uint32_t)(l->allctr_cpool_blocks - l->allctr_cpool_blocks_size) / 8;

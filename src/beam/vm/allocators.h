@@ -56,7 +56,7 @@ struct allocator {
 struct allocators {
 	VEC(struct allocator) v; /* by number, then instance */
 	char types[ALLOCATORS_MAX][24];
-	bool disabled;		  /* one is disabled: erlang:memory() would fail */
+	bool disabled;		  /* an allocator is disabled: erlang:memory() would fail */
 	struct allocator_fix fix; /* sums of all instances, of the kinds that count as processes */
 	bool has_fix;
 	uint64_t unreadable; /* instances that could not be read */

@@ -59,7 +59,7 @@ static void take_loaded(struct reading *w, uint64_t name, uint64_t appl)
 	struct strbuf vsn = STRBUF_INIT;
 	uint64_t term, mods;
 
-	if (!a || a->nr || a->vsn) /* read twice */
+	if (!a || a->nr || a->vsn) /* the object was read twice */
 		return;
 	if (term_element(w->r, appl, APPL_VSN, &term) == 0 &&
 	    term_text(w->r, term, &vsn, VSN_MAX) && vsn.len)

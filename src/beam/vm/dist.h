@@ -23,7 +23,7 @@ struct dist_hash {
 	raddr buckets;
 	uint64_t nr_buckets, nr_entries;
 };
-/* 0, or -EBADMSG if it is no such table. */
+/* 0, -EBADMSG if the memory is no such table, or errno of the failed read. */
 int dist_hash_read(struct mem *mem, const struct beam_layout *l, raddr table,
 		   struct dist_hash *out);
 

@@ -231,7 +231,7 @@ static int read_link(struct reader *r, raddr addr, raddr before, struct ets_tabl
 /*
  * Follows a list from `head`, the address of the pointer to its first table.  From a table that was
  * removed meanwhile the list cannot be followed on: the walk then goes back, further each time, and
- * reads those tables again.
+ * reads those tables again.  -EAGAIN: more than `budget` steps.
  */
 static int follow_list(struct reader *r, raddr head, uint64_t budget)
 {

@@ -54,8 +54,9 @@ struct ets_table {
 struct ets_list {
 	struct ets_table *data; /* by scheduler, oldest first */
 	size_t len;
-	uint64_t counted;	  /* tables that the schedulers count, read with their lists */
-	uint64_t vanished;	  /* in a list, but deleted when they were read */
+	uint64_t counted;	  /* sum of the schedulers' numbers of tables, read with their
+				   * lists */
+	uint64_t vanished;	  /* tables of a list that were deleted when they were read */
 	uint64_t torn;		  /* tables whose numbers changed in all attempts */
 	uint64_t lists_truncated; /* lists that were not read to their end */
 };

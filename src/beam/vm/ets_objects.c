@@ -49,8 +49,8 @@
 /* Limit of nodes read for each requested object: deleted objects stay in a table while it is
  * fixed. */
 #define MAX_NODES_EACH 10000
-/* Limits of words copied of one object, and of all objects; data beyond is read from the table's
- * memory, but for the tuples themselves. */
+/* Limits of words copied of one object, and of all objects.  Tuples are always copied as a whole;
+ * other data beyond the limits is read later from the table's memory. */
 #define MAX_WORDS     (1u << 20)
 #define ALL_MAX_WORDS (1u << 25)
 /* Once ALL_MAX_WORDS are copied, tuples with this number of elements or more are left out. */
@@ -79,7 +79,7 @@ static int torn(struct walk *w, int rc)
 }
 
 /* The size in bytes of a compressed object is stored behind its elements (copy_to_comp(),
- * erl_db_util.c); `size` is its uncompressed size. */
+ * erl_db_util.c); DbTerm.size is that of the uncompressed object. */
 static int compressed_words(struct walk *w, raddr tpl, uint32_t arity, uint64_t *words)
 {
 	uint64_t bytes;

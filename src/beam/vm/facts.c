@@ -43,7 +43,7 @@ static int read_name(struct beam_node *n, char *buf, size_t size)
 	return 0;
 }
 
-/* erts_ptab_count(): while an id is being allocated in a full table, count passes max. */
+/* erts_ptab_count(): while an id is being allocated in a full table, count exceeds max. */
 static int read_count(struct beam_node *n, raddr ptab, uint32_t *count)
 {
 	uint32_t now, max;

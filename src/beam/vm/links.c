@@ -9,7 +9,7 @@
 #include "beam/term/term_read.h"
 #include "beam/vm/rbtree.h"
 
-/* ErtsMonLnkNode is the same struct for links and monitors; the layout has it twice. */
+/* Limit of link_size and monitor_size, both the size of ErtsMonLnkNode. */
 #define MAX_NODE_SIZE 64
 
 /* ErtsILink: an ErtsLink, then u64 unlinking.  ErtsELink: two ErtsLinks, refc, ohhp, dist, then

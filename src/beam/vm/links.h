@@ -33,13 +33,13 @@ enum monitor_type { /* ERTS_MON_TYPE_* of OTP 25 to 29 */
 
 struct link_item {
 	uint64_t item;	/* term: pid or port, also of another node */
-	bool unlinking; /* process_info() leaves out such links */
+	bool unlinking; /* it is being removed: process_info() leaves it out */
 };
 
 struct monitor_item {
 	enum monitor_type type;
 	bool target; /* the process is monitored; false: it monitors */
-	/* Of a spawn_request() without an answer yet: process_info() leaves it out. */
+	/* The monitor of an unanswered spawn_request(): process_info() leaves it out. */
 	bool pending;
 	/* The other side: pid or port; the node's name if a process of another node is monitored by
 	 * name; clock_service; for MONITOR_RESOURCE as target an address. */
@@ -47,7 +47,7 @@ struct monitor_item {
 	uint64_t name, node; /* monitored by name: {Name, Node}; else 0 */
 	uint64_t ref;	     /* 0 = none */
 	uint64_t suspended;  /* MONITOR_SUSPEND: suspend count */
-	bool suspend_active; /* false: it is not suspended yet */
+	bool suspend_active; /* false: the process is not suspended yet */
 	bool alias;	     /* its reference is an alias, as those of requests */
 };
 
@@ -71,7 +71,7 @@ struct monitor_list {
 #define LINK_PARENT_FLAGS	7ull
 struct link_kind {
 	uint32_t type, flags;
-	bool alias; /* it has an alias, which ends with it */
+	bool alias; /* the monitor has an alias, which ends with the monitor */
 };
 /* The kind of a link or monitor; offsets are those of the layout for links, or for monitors. */
 struct link_kind link_kind_of(const uint8_t *node, int32_t type_at, int32_t flags_at);

@@ -19,7 +19,7 @@
 #define ATOM_TEXT_BYTES (8 + 32768)
 /* Atoms that are read at once. */
 #define ATOMS_CHUNK 65536
-/* The newest atoms, which may not be initialised yet. */
+/* Number of the newest atoms, which may not be initialised yet. */
 #define ATOMS_NEW 64u
 /* Since this release the texts of atoms are literals, each with its own size. */
 #define OTP_ATOM_LITERALS 28

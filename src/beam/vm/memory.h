@@ -9,7 +9,7 @@
 /* Size that could not be found or read. */
 #define MEMORY_UNKNOWN UINT64_MAX
 
-/* Tables that the VM counts separately; names as in allocated_areas. */
+/* Bytes of tables that the VM counts separately; names as in allocated_areas. */
 struct memory_areas {
 	uint64_t atom_space, atom_space_used; /* texts of atoms */
 	uint64_t atom_table;
@@ -20,7 +20,7 @@ struct memory_areas {
 };
 
 struct memory {
-	/* As in erlang:memory/0; MEMORY_UNKNOWN if a part of the sum is. */
+	/* Bytes, as in erlang:memory/0; MEMORY_UNKNOWN if a part of the sum is. */
 	uint64_t total, processes, processes_used, system, atom, atom_used, binary, code, ets;
 	struct memory_areas areas;
 };

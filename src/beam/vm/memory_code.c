@@ -72,7 +72,7 @@ static int add_objects(struct index_objects *objects, struct beam_node *n,
 	return rc;
 }
 
-/* The newest entry; 0: there is none. */
+/* Sets *last to the address of the newest entry; 0: there is none. */
 static int read_last(raddr *last, struct beam_node *n, const struct index_table *table)
 {
 	struct index_objects newest;

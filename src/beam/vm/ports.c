@@ -17,7 +17,7 @@
 
 #define SLOTS_CHUNK 8192
 #define JOBS_CHUNK  512 /* structs that are copied at once */
-#define NAME_CHUNK  128 /* most names are shorter */
+#define NAME_CHUNK  128 /* bytes of each name that are read first; most names are shorter */
 #define READ_TRIES  3
 
 /* LineBuf {size_t bufsiz, ovlen, ovsiz; char data[1];}, erl_port.h, OTP 25 to 29. */
@@ -322,7 +322,7 @@ static void read_jobs(const struct port_table *t, struct port_list *out, struct 
 	check_again(t, jobs, nr);
 }
 
-/* Begins the job again for the port that is in the slot now.  False if it is empty. */
+/* Begins the job again for the port that is in the slot now.  False if the slot is empty. */
 static bool restart(const struct port_table *t, struct port_job *j)
 {
 	uint32_t slot = j->facts.slot;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counters in static variables of the VM, which have no symbol in any release: found by the code
- * that uses them, on first use.
+ * Counters in static variables of the VM, which have no symbol in any release: found through the
+ * code that uses them, when first needed.
  */
 #ifndef EBEAM_BEAM_VM_COUNTERS_H
 #define EBEAM_BEAM_VM_COUNTERS_H

@@ -30,7 +30,7 @@
 #define OP_LEA		  0x8d
 #define OP_LOAD		  0x8b
 #define OP_STORE	  0x89
-#define OP_MOVE_IMMEDIATE 0xb8 /* and the register */
+#define OP_MOVE_IMMEDIATE 0xb8 /* plus the number of the register */
 #define MODRM_RIP(byte)	  (((byte)&0xc7) == 0x05)
 #define MODRM_DISP32(b)	  (((b)&0xc0) == 0x80)
 

@@ -322,7 +322,7 @@ int vm_totals_read(struct vm_totals_reader *r, struct vm_totals *out, struct err
 	v[VM_ATOM_LIMIT] = r->atom_limit;
 	v[VM_ETS_LIMIT] = r->ets_limit;
 	v[VM_ATOM_COUNT] = number(r, RANGE_ATOMS);
-	/* erts_ptab_count(): while an id is being allocated in a full table, count passes max. */
+	/* erts_ptab_count(): while an id is being allocated in a full table, count exceeds max. */
 	v[VM_PROCESS_COUNT] = number(r, RANGE_PROCESSES);
 	if (v[VM_PROCESS_COUNT] != VM_UNKNOWN)
 		v[VM_PROCESS_COUNT] = MIN(v[VM_PROCESS_COUNT], r->process_limit);
