@@ -55,8 +55,8 @@ int beam_node_lacks(const struct beam_node *n, const char *what, struct error *e
 	char title[TITLE_SIZE];
 
 	return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-			 "%s: the %s of this OTP %s build could not be found (see ebeam doctor "
-			 "with the same options)",
+			 "%s: cannot find the %s of this OTP %s build (see ebeam doctor with the "
+			 "same options)",
 			 beam_node_title(n, title, sizeof(title)), what, n->identity.otp_text);
 }
 

@@ -20,6 +20,9 @@ const char *behaviour_name(enum behaviour b)
 	return names[b];
 }
 
+static const char several_values[] = "several values in the stack frame of its loop could be the "
+				     "state; sys:get_state/1 on the node shows it";
+
 static bool fail(struct behaviour_state *out, const char *why)
 {
 	out->known = false;
@@ -309,11 +312,11 @@ static bool server_state(struct beam_node *n, const struct process_facts *p, str
 	uint32_t set = behaviour_server_candidates(r, &b, false);
 
 	if (!set)
-		return fail(out, "the registers of its loop are not those of a gen_server that "
+		return fail(out, "the stack frame of its gen_server loop differs from those that "
 				 "ebeam knows");
 	if (!one_value(y, set, &out->value) &&
 	    !one_value(y, set & elect(n, r, p, y, nr), &out->value))
-		return fail(out, "several registers of its loop could hold the state");
+		return fail(out, several_values);
 	return out->known = true;
 }
 
@@ -332,11 +335,11 @@ static bool statem_state(struct term_reader *r, const uint64_t *y, uint32_t nr,
 		    arity < 5 || term_tuple(r, record[1], &pair, 1, &arity) != 0 || arity != 2)
 			continue;
 		if (found++ && out->value != record[1])
-			return fail(out, "several registers of its loop could hold the state");
+			return fail(out, several_values);
 		out->value = record[1];
 	}
 	if (!found)
-		return fail(out, "the registers of its loop are not those of a gen_statem that "
+		return fail(out, "the stack frame of its gen_statem loop differs from those that "
 				 "ebeam knows");
 	return out->known = true;
 }
@@ -366,13 +369,12 @@ static bool event_state(struct term_reader *r, const uint64_t *y, uint32_t nr,
 			empty++;
 		} else if (is_handlers(r, y[i])) {
 			if (found++ && out->value != y[i])
-				return fail(out, "several registers of its loop could hold the "
-						 "handlers");
+				return fail(out, several_values);
 			out->value = y[i];
 		}
 	}
 	if (!found && !empty)
-		return fail(out, "the registers of its loop are not those of a gen_event that "
+		return fail(out, "the stack frame of its gen_event loop differs from those that "
 				 "ebeam knows");
 	if (!found)
 		out->value = TERM_NIL;
@@ -484,7 +486,8 @@ static bool state_of_frame(struct beam_node *n, const struct process_facts *p,
 
 	if (f->nr_y == 0 || f->nr_y > BEHAVIOUR_MAX_REGISTERS ||
 	    (uint64_t)f->y + f->nr_y > stack->words.len)
-		return fail(out, "the frame of its loop has no registers that ebeam knows");
+		return fail(out, "the stack frame of its loop has no values, or more than ebeam "
+				 "knows of");
 	if (out->behaviour == BEHAVIOUR_GEN_SERVER)
 		return server_state(n, p, r, y, f->nr_y, out);
 	return out->behaviour == BEHAVIOUR_GEN_STATEM ? statem_state(r, y, f->nr_y, out)
@@ -508,8 +511,12 @@ static void explain(const struct stack_code *c, const struct process_stack *stac
 			    memcmp(at.function.name, modules[b], len) != 0)
 				continue;
 			out->behaviour = (enum behaviour)b;
-			fail(out, stack->stale ? "it runs: its registers are not in memory"
-					       : "it is inside a callback, not in its loop");
+			fail(out,
+			     stack->stale
+				     ? "the process is running, so its state is not in memory; "
+				       "try again when it waits for messages"
+				     : "the process is inside a callback, so its state is not in "
+				       "its loop; try again when it waits for messages");
 			return;
 		}
 	}

@@ -508,9 +508,10 @@ int process_parse(struct beam_node *n, const char *text, uint64_t *epid, struct 
 
 	if (!pid_parse(text, &number, &serial)) {
 		if (*text == '<')
-			return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-					 "'%s' is not a pid of this node: they look like <0.80.0>",
-					 text);
+			return error_set(
+				err, ERROR_KIND_USAGE, -EINVAL,
+				"'%s' is not a pid of this node: its pids look like <0.80.0>",
+				text);
 		return parse_name(n, text, epid, err);
 	}
 	rc = process_reader_open(&r, n, 0, err);
@@ -518,11 +519,10 @@ int process_parse(struct beam_node *n, const char *text, uint64_t *epid, struct 
 		return rc;
 	*epid = pid_term(&r.format, number, serial);
 	if (!*epid || !find_in(&r, *epid))
-		rc = error_set(
-			err, ERROR_KIND_NO_NODE, -ESRCH,
-			"no process of this node is %s%s%s: it has exited, or never was (see "
-			"ebeam ps)",
-			*text == '<' ? "" : "<", text, *text == '<' ? "" : ">");
+		rc = error_set(err, ERROR_KIND_NO_NODE, -ESRCH,
+			       "no process of this node has the pid %s%s%s: it has exited, or "
+			       "never existed (see ebeam ps)",
+			       *text == '<' ? "" : "<", text, *text == '<' ? "" : ">");
 	process_reader_close(&r);
 	return rc;
 }

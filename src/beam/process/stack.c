@@ -26,7 +26,8 @@ static const struct trace_frame {
 	{"erts_beamasm:return_to_trace/0", 0, 1},   {"erts_beamasm:return_time_trace/0", 1, 1},
 	{"erts_beamasm:call_trace_return/0", 2, 3},
 };
-_Static_assert(ARRAY_SIZE(trace_frames) == STACK_TRACE_KINDS, "one place for each");
+_Static_assert(ARRAY_SIZE(trace_frames) == STACK_TRACE_KINDS,
+	       "trace_frames has STACK_TRACE_KINDS entries");
 
 #define MAX_VM_CODE (1u << 20) /* bytes of the VM's own pseudo module; it has 1,500 */
 
@@ -83,7 +84,8 @@ int stack_code_open(struct stack_code *c, struct beam_node *n, struct error *err
 
 	memset(c, 0, sizeof(*c));
 	if (!jit_is_known(n))
-		return beam_node_lacks(n, "list of code, which names stacks,", err);
+		return beam_node_lacks(n, "list of loaded code, by which stack frames are named,",
+				       err);
 	jit_open_node(&c->jit, n);
 	rc = jit_sync(c->jit, err);
 	if (rc) {

@@ -106,8 +106,8 @@ static bool is_loop(const char *symbol)
 
 static const char *const ends[] = {
 	[NATIVE_NONE] = "[... native frames: not copied ...]",
-	[NATIVE_TRUNCATED] = "[... native frames: deeper than what is copied ...]",
-	[NATIVE_TOO_DEEP] = "[... native frames: more than 128 ...]",
+	[NATIVE_TRUNCATED] = "[... native frames: deeper than the copied stack ...]",
+	[NATIVE_TOO_DEEP] = "[... native frames: more than 128 frames ...]",
 	[NATIVE_NO_CFI] = "[... native frames: no unwind information ...]",
 	[NATIVE_BROKEN] = "[... native frames: cannot be unwound ...]",
 };

@@ -45,8 +45,9 @@ static int find_table(struct beam_node *n, struct ets_table *out, struct error *
 	ets_list_free(&list);
 	if (rc)
 		error_set(err, ERROR_KIND_FAILED, rc,
-			  "%s has no table " TABLE ": its application controller has not begun "
-			  "or has ended",
+			  "%s has no ETS table " TABLE
+			  ": its application controller does not run, as "
+			  "the node is starting or stopping; try again",
 			  beam_node_title(n, title, sizeof(title)));
 	return rc;
 }
@@ -68,7 +69,8 @@ int app_table_read(struct beam_node *n, struct ets_table *table, struct app_tabl
 		rc = ets_objects_read(n, table, OBJECTS_MAX, &out->objects);
 		if (rc)
 			return error_set(err, ERROR_KIND_FAILED, rc,
-					 "cannot read the objects of " TABLE ": %s",
+					 "cannot read the ETS table " TABLE
+					 ", which has the applications: %s",
 					 error_text(rc));
 		out->torn = out->objects.torn;
 		out->missing =

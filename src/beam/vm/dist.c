@@ -230,7 +230,7 @@ int dist_read(struct beam_node *n, struct dist_list *out, struct error *err)
 	}
 	vec_free(&entries.v);
 	if (rc)
-		return beam_node_unreadable(n, "table of nodes", rc, err);
+		return beam_node_unreadable(n, "table of connections to other nodes", rc, err);
 	return 0;
 }
 

@@ -86,9 +86,9 @@ int beam_node_facts(struct beam_node *n, struct beam_facts *out, struct error *e
 	if (!code && uptime < 0)
 		code = (int)uptime;
 	if (code == -ESRCH || !beam_node_is_there(n))
-		return beam_node_unreadable(n, "facts", -ESRCH, err);
+		return beam_node_unreadable(n, "name and counters", -ESRCH, err);
 	if (code)
-		return beam_node_unreadable(n, "facts", code, err);
+		return beam_node_unreadable(n, "name and counters", code, err);
 	out->atom_count = (uint32_t)atoms;
 	out->has_uptime = !n->core;
 	out->uptime_s = (uint64_t)uptime;

@@ -183,8 +183,8 @@ int memory_read(struct memory *out, struct beam_node *n, const struct allocators
 	memset(out, 0, sizeof(*out));
 	if (allocators->disabled)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-				 "%s: the node runs with an allocator switched off (+M...e "
-				 "false) and does not count its memory itself",
+				 "%s: an allocator is switched off (+M...e false), so the VM does "
+				 "not count its memory; start the node without that flag",
 				 beam_node_title(n, title, sizeof(title)));
 	out->areas.process_table = process_table_bytes(n);
 	out->areas.ets_misc = variable(n, n->anchors.ets_misc);

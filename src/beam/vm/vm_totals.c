@@ -282,7 +282,7 @@ static const char *reason(const struct vm_totals_reader *r, enum vm_total total)
 	case VM_ATOM_LIMIT:
 		return a->atom_table ? "could not be read" : "the atom table was not found";
 	case VM_ETS_LIMIT:
-		return "where the VM keeps it was not found";
+		return "the VM's variable with this limit was not found";
 	case VM_RUN_QUEUE:
 	case VM_REDUCTIONS:
 	case VM_CONTEXT_SWITCHES:
@@ -292,7 +292,7 @@ static const char *reason(const struct vm_totals_reader *r, enum vm_total total)
 	case VM_GC_COUNT:
 	case VM_GC_WORDS:
 		if (!a->dirty_gc)
-			return "where the VM counts collections on dirty schedulers was not found";
+			return "the VM's counters of GCs on dirty schedulers were not found";
 		break;
 	default:
 		break;

@@ -193,7 +193,7 @@ static void test_server(void **state)
 
 static void test_no_server(void **state)
 {
-	static const char not_those[] = "not those of a gen_server", none[] = "no registers";
+	static const char not_those[] = "of its gen_server loop differs", none[] = "has no values";
 	struct fixture *t = *state;
 	uint64_t part = module_part(t), many[40];
 	struct behaviour_registers b = {.y = many, .nr = 33};
@@ -267,7 +267,7 @@ static void test_votes(void **state)
 	for (int i = 0; i < 2; i++) {
 		add_other(&w, other, ARRAY_SIZE(other));
 		FRAME(&w, SERVER, part, TERM_NIL, TERM_NIL, timer);
-		unknown(&w, BEHAVIOUR_GEN_SERVER, "several registers");
+		unknown(&w, BEHAVIOUR_GEN_SERVER, "several values");
 	}
 	add_other(&w, other, ARRAY_SIZE(other));
 	FRAME(&w, SERVER, part, TERM_NIL, TERM_NIL, timer);
@@ -292,12 +292,12 @@ static void test_statem(void **state)
 	FRAME(&w, STATEM, record, twin); /* of one state, before and after */
 	known(&w, BEHAVIOUR_GEN_STATEM, pair);
 	FRAME(&w, STATEM, record, other);
-	unknown(&w, BEHAVIOUR_GEN_STATEM, "several registers");
+	unknown(&w, BEHAVIOUR_GEN_STATEM, "several values");
 	FRAME(&w, STATEM, TUPLE(t, tag, pair, TERM_NIL, TERM_NIL),
 	      TUPLE(t, tag, TERM_NIL, TERM_NIL, TERM_NIL, TERM_NIL),
 	      TUPLE(t, atom(t, "idle"), pair, TERM_NIL, TERM_NIL, TERM_NIL), 0xdead0002,
 	      BOXED(t, 5 << 6), 0);
-	unknown(&w, BEHAVIOUR_GEN_STATEM, "not those of a gen_statem");
+	unknown(&w, BEHAVIOUR_GEN_STATEM, "of its gen_statem loop differs");
 	leave(&w);
 }
 
@@ -327,12 +327,12 @@ static void test_event(void **state)
 	known(&w, BEHAVIOUR_GEN_EVENT, TERM_NIL);
 	check_print(&w, "[]");
 	FRAME(&w, EVENT, list, cons(t, two, TERM_NIL));
-	unknown(&w, BEHAVIOUR_GEN_EVENT, "several registers");
+	unknown(&w, BEHAVIOUR_GEN_EVENT, "several values");
 	t->r.max_elements = 3;
 	image_u64(t->f->im, (cycle & ~7ull) + 8, cycle);
 	FRAME(&w, EVENT, cycle, cons(t, one, SMALL(1)), cons(t, one, 0xdead0001),
 	      cons(t, 0xdead0002, TERM_NIL), 0xdead0001);
-	unknown(&w, BEHAVIOUR_GEN_EVENT, "not those of a gen_event");
+	unknown(&w, BEHAVIOUR_GEN_EVENT, "of its gen_event loop differs");
 	w.s.value = cycle;
 	check_print(&w, "[{h1,false,1},{h1,false,1},{h1,false,1}]");
 	leave(&w);
@@ -380,7 +380,7 @@ static void test_hibernation(void **state)
 	hibernate(&w, "gen_event", "wake_hib", list_of(t, empty, 5));
 	known(&w, BEHAVIOUR_GEN_EVENT, TERM_NIL);
 	hibernate(&w, "gen_event", "wake_hib", list_of(t, args, 5));
-	unknown(&w, BEHAVIOUR_GEN_EVENT, "not those of a gen_event");
+	unknown(&w, BEHAVIOUR_GEN_EVENT, "of its gen_event loop differs");
 	hibernate(&w, "gen_server", "wake_hib", list_of(t, args, 7));
 	unknown(&w, BEHAVIOUR_NONE, none);
 	hibernate(&w, "gen_server", "wake_hib", list_of(t, args, 5));
@@ -423,7 +423,7 @@ static void test_elsewhere(void **state)
 	w.stack.frames.data[0].addr = SERVER; /* it waited there once */
 	w.stack.stale = true;
 	read_state(&w);
-	unknown(&w, BEHAVIOUR_GEN_SERVER, "it runs");
+	unknown(&w, BEHAVIOUR_GEN_SERVER, "is running");
 	leave(&w);
 }
 

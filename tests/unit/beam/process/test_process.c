@@ -380,9 +380,9 @@ static void test_parse(void **state)
 		assert_int_equal(epid, pid_of_number(&t, 200));
 		check_refused(&t, "'code_serve'", ERROR_KIND_NO_NODE, "''code_serve''");
 		check_refused(&t, "<0.202.0>", ERROR_KIND_NO_NODE,
-			      "no process of this node is <0.202.0>");
+			      "no process of this node has the pid <0.202.0>");
 		check_refused(&t, "0.200.1", ERROR_KIND_NO_NODE,
-			      "no process of this node is <0.200.1>");
+			      "no process of this node has the pid <0.200.1>");
 		check_refused(&t, "<0.99999999999.0>", ERROR_KIND_NO_NODE, "no process");
 		check_refused(&t, "<0.200.0", ERROR_KIND_USAGE, "is not a pid");
 		check_refused(&t, "<1.200.0>", ERROR_KIND_USAGE, "is not a pid");

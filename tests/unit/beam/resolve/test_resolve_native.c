@@ -92,7 +92,7 @@ static void called_from_jit(void **state)
 	/* The copy ends before the call: what was found, and that there is more. */
 	t->c.nr_stack = t->c.nr_leaf = 4;
 	check(t,
-	      CALLER "elided [... native frames: deeper than what is copied ...]; " NATIVE(
+	      CALLER "elided [... native frames: deeper than the copied stack ...]; " NATIVE(
 		      frame_small) "; " NATIVE(frame_leaf),
 	      SAMPLE_ERLANG);
 }
@@ -114,7 +114,7 @@ static void both_ends(void **state)
 	t->c.end = C_STACK + 32768;
 	t->c.root = t->c.end - 8;
 	check(t,
-	      CALLER "elided [... native frames: deeper than what is copied ...]; " NATIVE(
+	      CALLER "elided [... native frames: deeper than the copied stack ...]; " NATIVE(
 		      frame_large) "; " NATIVE(frame_leaf),
 	      SAMPLE_ERLANG);
 }

@@ -22,7 +22,7 @@
 #define LEAF	CALLER "native test_resolve_saved:interrupted"
 /* Of a C stack that is not whole. */
 #define ENDS(why) "elided [... native frames: " why " ...]; native test_resolve_saved:interrupted"
-#define TRUNCATED CALLER ENDS("deeper than what is copied")
+#define TRUNCATED CALLER ENDS("deeper than the copied stack")
 #define NO_CFI	  CALLER "elided [... native frames: no unwind information ...]; native "
 #define BROKEN	  CALLER ENDS("cannot be unwound")
 #define AMBIGUOUS SAMPLE_ERLANG, SAMPLE_STATUS_AMBIGUOUS
