@@ -29,7 +29,7 @@ const struct layout_table *layout_table_near(int otp, bool vm_probes, unsigned i
 /* True if a table of the release is known. */
 bool layout_knows(int otp);
 /* Changes the layout to that of the same build without native stack: its struct process has no
- * frame_pointer, and later fields are 8 bytes before (erl_process.h, OTP 25 to 29). */
+ * frame_pointer, and later fields are 8 bytes earlier (erl_process.h, OTP 25 to 29). */
 void layout_drop_frame_pointer(struct beam_layout *l);
 /* Marks the fields of struct ErtsSchedulerRegisters as absent: ebeam reads them only of the JIT,
  * and the interpreter has other registers (OTP 24 to 29). */

@@ -135,7 +135,7 @@ static void split(const struct stack_code *c, struct process_stack *s)
 			continue;
 		}
 		ra = s->words.data[at + cp_size - 1];
-		/* The stack of a running process can have any words. */
+		/* The stored stack of a running process is outdated and can have any words. */
 		if (s->stale && jit_serial(c->jit, ra - 1) == 0) {
 			at++;
 			continue;

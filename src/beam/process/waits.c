@@ -105,7 +105,7 @@ static struct wait_place place_of(struct waits *w, const struct stack_frame *top
 	return place;
 }
 
-/* The time of `after`, if the frame has only one integer; -1 = unknown. */
+/* Milliseconds of `after`, if the frame has only one integer; -1 = unknown. */
 static int64_t timeout_of(const struct process_stack *s, const struct stack_frame *top)
 {
 	int64_t timeout = -1;
@@ -289,7 +289,7 @@ static bool prove_link(struct waits *w, const struct link_list *l, const struct 
 	return false;
 }
 
-/* Finds the wait of one process by its clues [from, to). */
+/* Finds the wait of one process by its clues, w->clues[from .. to-1]. */
 static void prove(struct waits *w, struct term_reader *r, size_t from, size_t to)
 {
 	const struct process_facts *p = &w->list->data[w->clues.data[from].from];

@@ -94,7 +94,7 @@ static bool kind_by_kernel(const struct kind_evidence *e, enum sample_kind *kind
 	return false;
 }
 
-/* Kind for a scheduler without a process. */
+/* Kind of a sample of a scheduler that runs no process. */
 static enum sample_kind kind_of_scheduler(const struct kind_evidence *e)
 {
 	enum sample_kind kind;
@@ -144,7 +144,7 @@ enum sample_kind kind_of_task(const struct rec_raw_sample *raw, enum thread_type
 		       : NR_SAMPLE_KINDS;
 }
 
-/* Kind for a thread with a current process. */
+/* Kind of a sample of a thread that runs a process. */
 static enum sample_kind kind_of_process(const struct kind_evidence *e)
 {
 	enum sample_kind kind = kind_of_task(e->raw, e->thread);

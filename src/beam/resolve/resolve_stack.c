@@ -102,7 +102,7 @@ void beam_resolver_process(struct beam_resolver *r, struct names *names,
 
 	memcpy(raw.initial, p->initial, sizeof(raw.initial));
 	memcpy(raw.initial_call, p->proc_lib_call, sizeof(raw.initial_call));
-	raw.initial_call[2] = p->proc_lib_call[2] << 4 | 0xf; /* a small integer in $initial_call */
+	raw.initial_call[2] = p->proc_lib_call[2] << 4 | 0xf; /* tagged as a small integer */
 	if (TERM_IS_POINTER(p->label))
 		mem_read(r->node->mem, p->label & ~7ull, raw.label_words, sizeof(raw.label_words));
 	resolve_process_record(&r->base, names, &raw);

@@ -32,7 +32,7 @@ struct running_process {
 	uint32_t state, flags;
 	uint32_t gen_gcs, max_gen_gcs;
 	uint64_t heap, old_heap; /* words */
-	/* Counters of its scheduler, of a normal one: GCs, and words that they reclaimed. */
+	/* Counters of its scheduler, if that is a normal one: GCs, words that they reclaimed. */
 	uint64_t collections, reclaimed;
 };
 

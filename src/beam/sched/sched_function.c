@@ -60,7 +60,7 @@ static bool add_call(struct beam_node *n, const struct stack_code *code, struct 
 	       (caller && add_code(code, caller - 1, out));
 }
 
-/* Process.current is the NIF or BIF; during a GC Process.i is in the function before it. */
+/* Process.current is the NIF or BIF; during a GC Process.i is in the interrupted function. */
 static bool add_dirty(struct beam_node *n, const struct stack_code *code,
 		      const struct sched_sample *s, struct strbuf *out)
 {

@@ -205,7 +205,7 @@ static void take_progress(const struct beam_layout *l, const uint8_t *head,
 	out->leader_unmanaged = (int32_t)bytes_u32(head, l->sched_thr_progress_unmanaged);
 }
 
-/* Start of the time that a dirty scheduler has been working; 0 = unknown, or it is idle. */
+/* CLOCK_MONOTONIC since which a dirty scheduler works without a pause; 0 = unknown, or idle. */
 static uint64_t working_since(const struct sched_now *s, const struct bytes_read *b, uint64_t at_ns)
 {
 	const struct beam_layout *l = &s->n->layout;
@@ -292,7 +292,7 @@ bool sched_sample_same(const struct sched_one *of, const struct sched_sample *a,
 	case SCHED_DOING_NOTHING:
 		return normal || a->working_total == b->working_total;
 	default:
-		return false; /* it may have done several things */
+		return false; /* between two samples it may have done several things */
 	}
 }
 

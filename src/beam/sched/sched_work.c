@@ -27,8 +27,8 @@ struct span {
 };
 
 /* A scheduler's clock (its counters) ends just before the next one's head (its current process and
- * port), 41 kB behind its own.  Data that close is read as one range: each range takes the kernel
- * as long as reading a page. */
+ * port), 41 kB behind its own head.  Data that close is read as one range: each range takes the
+ * kernel as long as reading a page. */
 #define CLOSE_BYTES 256
 
 /* Where a head or clock is: index in `ranges`, and offset in that range. */
@@ -173,7 +173,7 @@ const struct sched_worker *sched_work_all(const struct sched_work *w, uint32_t *
 
 /* ---- what they do ---------------------------------------------------------------------------- */
 
-/* NULL: it could not be read. */
+/* Bytes of a head or clock; NULL: they could not be read. */
 static const uint8_t *part_bytes(const struct sched_work *w, size_t part)
 {
 	const struct part *p = &w->parts[part];

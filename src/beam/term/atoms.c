@@ -134,7 +134,7 @@ static int read_segment_address(struct beam_atoms *a, uint32_t segment, raddr *o
 		return err;
 	err = mem_read_u64(a->mem, seg_table + 8 * (raddr)segment, out);
 	if (!err && !*out)
-		err = -ENOENT; /* no such atom yet */
+		err = -ENOENT; /* the node has no such atom yet */
 	return err;
 }
 

@@ -99,7 +99,7 @@ static bool next_of_list(struct printer *p, struct print_frame *f, uint64_t *ter
 							    : "|");
 	f->closing = !TERM_IS_LIST(f->term);
 	*term = f->term;
-	if (f->closing) /* an improper tail */
+	if (f->closing) /* the tail of an improper list */
 		return true;
 	if (f->done++ >= term_max_elements(p->r) || print_full(p)) {
 		print_more(p);

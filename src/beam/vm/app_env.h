@@ -21,7 +21,7 @@ struct app_table {
  * first: the table is only searched again when it is gone. */
 int app_table_read(struct beam_node *n, struct ets_table *table, struct app_table *out,
 		   struct error *err);
-/* Makes the reader use the copied object from now on; NULL: none. */
+/* Makes the reader read the copied object's words instead of memory; NULL: memory only. */
 void app_table_enter(struct term_reader *r, const struct ets_object *o);
 
 struct app_env_key {
@@ -50,7 +50,7 @@ int app_env_read(struct beam_node *n, struct term_reader *r, struct app_env *out
 		 struct error *err);
 void app_env_free(struct app_env *e);
 
-/* Makes the reader use the copied object of that key from now on; NULL: none. */
+/* The same for the object of a key. */
 void app_env_enter(struct term_reader *r, const struct app_env_key *k);
 
 #endif

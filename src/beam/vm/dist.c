@@ -57,8 +57,8 @@ struct entries {
 	VEC(raddr) v;
 };
 
-/* Finds all entries: the first of each bucket, then the next one of each of these, and so on.
- * HashBucket.next is the first word of an entry. */
+/* Finds all entries: the first of each bucket, then the next one of each of these, and so on.  The
+ * pointer to the next one is an entry's first word (HashBucket.next). */
 static int find_entries(struct beam_node *n, struct entries *out, uint64_t *cut)
 {
 	struct dist_hash hash;

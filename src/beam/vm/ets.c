@@ -19,7 +19,7 @@
 
 /* Limit of tables; a node can have as many as fit its memory. */
 #define MAX_TABLES (4u << 20)
-/* Steps along a list that may change meanwhile, in addition to two for each table in it. */
+/* Limit of steps along a list that may change meanwhile, beside two for each table in it. */
 #define SPARE_STEPS 4096
 /* Attempts to read numbers that change while they are read. */
 #define ATTEMPTS 8

@@ -75,7 +75,7 @@ static void find_spans(struct vm_totals_reader *r)
 	r->queue = span_of(queue, ARRAY_SIZE(queue));
 }
 
-/* Is its number the expected one?  Normal schedulers come first, then dirty CPU, then dirty IO. */
+/* Has the run queue the expected number?  They are in the order normal, dirty CPU, dirty IO. */
 static bool is_queue(struct beam_node *n, raddr queue, enum vm_queue_type type, uint32_t i)
 {
 	uint32_t ix, nr = n->anchors.nr_sched;
