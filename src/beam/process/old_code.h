@@ -18,8 +18,8 @@ struct old_module {
 };
 
 struct old_use {
-	uint32_t process; /* index that the caller has given it */
-	uint32_t module;  /* index in modules */
+	uint32_t process; /* the caller's index of the process */
+	uint32_t module;  /* index in old_code.modules */
 };
 
 struct old_code { /* all zero before use */

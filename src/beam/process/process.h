@@ -52,7 +52,7 @@ struct process_facts {
 	bool trap_exit, torn;
 	uint16_t gen_gcs, max_gen_gcs;
 	raddr i;       /* address of the next instruction while it does not run */
-	raddr current; /* ErtsCodeMFA *; 0 = none: see i */
+	raddr current; /* address of the function's ErtsCodeMFA; 0 = none: use i */
 	/* Address of the proper heap while a GC is delayed: heap .. hend is then a fragment that
 	 * replaces it until the GC (erl_gc.c, delay_garbage_collection()); 0 = no GC is delayed. */
 	raddr abandoned_heap;

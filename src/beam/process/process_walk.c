@@ -213,7 +213,7 @@ static bool queues_still(const struct process_facts *p, const struct process_pen
 	       q->nr_messages <= (uint64_t)(p->message_queue_len + more);
 }
 
-/* Has there been no GC, which moves the terms of the dictionary? */
+/* True if no GC has moved the terms of the dictionary meanwhile. */
 static bool heap_still(const struct process_facts *p, const struct beam_layout *l,
 		       const uint8_t *bytes)
 {

@@ -97,7 +97,7 @@ void waits_free(struct waits *w);
 void waits_add(struct waits *w, uint32_t from, uint64_t item, enum wait_reason reason);
 void waits_of_suspended(struct waits *w);
 void waits_of_ports(struct waits *w);
-/* Index in the list of a pid; IDMAP_NONE: no process of the list. */
+/* Index in the list of the process with the pid `item`; IDMAP_NONE: it is not in the list. */
 uint32_t waits_process(const struct waits *w, uint64_t item);
 /* The port of a term, as read by waits_end(); NULL = unknown. */
 const struct port_facts *waits_port(const struct waits *w, uint64_t item);

@@ -61,7 +61,7 @@ void beam_resolver_stack(struct beam_resolver *r, struct names *names, uint64_t 
 void beam_resolver_process(struct beam_resolver *r, struct names *names,
 			   const struct process_facts *p);
 
-/* Id in `names` of a thread of the node that is not from a sample. */
+/* Id in `names` of a thread of the node, whether or not it was sampled. */
 uint32_t beam_resolver_thread(struct beam_resolver *r, struct names *names, int os_tid);
 
 #endif

@@ -68,8 +68,7 @@ void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_li
 		if (word_at(g, at - 8, &w) && TERM_IS_HEADER(w))
 			push_return(r, names, l, w);
 	}
-	/* Return addresses of fragments; an aligned one above `high` is in the leaf part already.
-	 */
+	/* Return addresses of fragments; aligned ones above `high` are in the leaf part already. */
 	for (at = plain; at > e; at -= 8) {
 		if (word_at(g, at - 8, &w) && (at - 8 < g->high || (w & 3) != 0))
 			push_return(r, names, l, w);

@@ -36,7 +36,7 @@ static void push_place(struct beam_resolver *r, struct names *names, struct fram
 /*
  * `i` and `current` of a running process were stored when it was scheduled in, or by a BIF since
  * then; its stack pointer by the last call that stored it.  If `i` and `current` do not agree
- * neither belongs to the stack.
+ * neither belongs to the stack that was read.
  */
 static bool is_place_stale(struct beam_resolver *r, struct names *names,
 			   const struct process_stack *s)

@@ -19,7 +19,7 @@ int sched_threads(struct beam_node *n, struct sched_thread **out);
 /* 1 if the scheduler has a process or a port now, else 0; or negative errno. */
 int sched_is_busy(struct beam_node *n, const struct thread_info *scheduler);
 
-/* RUNQ_FLG_* of a normal scheduler's run queue, by its data's address.  0 or negative errno. */
+/* RUNQ_FLG_* of a normal scheduler's run queue, by its ErtsSchedulerData.  0 or negative errno. */
 int sched_run_queue_flags(struct mem *mem, const struct beam_layout *l, raddr esdp,
 			  uint32_t *flags);
 

@@ -293,7 +293,7 @@ bool beam_atom_is(struct beam_atoms *a, uint64_t term, const char *text)
 	if (*text != '\'')
 		return false;
 	if (strlen(text) == len + 2 && strncmp(text + 1, name, len) == 0 && text[len + 1] == '\'')
-		return true; /* quotes that the name does not need */
+		return true; /* the text has quotes that the name does not need */
 	names_format_atom(&written, name, len);
 	is = strcmp(written.buf, text) == 0;
 	strbuf_free(&written);

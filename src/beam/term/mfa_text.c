@@ -30,7 +30,7 @@ static int octal(const char *text)
 	return value <= 255 ? value : -1;
 }
 
-/* Removes quotes and escapes, in place; the position behind the atom, NULL if no quote ends it. */
+/* Removes quotes and escapes in place; returns the position after the atom, NULL: no end quote. */
 static char *parse_quoted(char *text, char *to)
 {
 	while (*text && *text != '\'') {

@@ -26,7 +26,7 @@ void print_more(struct printer *p)
 
 void print_unreadable(struct printer *p, raddr at)
 {
-	/* A label is used as a name, in which an address would differ each time. */
+	/* Without node the term is a label, used as a name: an address in it would vary. */
 	if (p->r->node && !p->r->copied)
 		strbuf_addf(p->out, "#Unreadable<0x%" PRIx64 ">", at);
 	else

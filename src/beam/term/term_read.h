@@ -76,7 +76,7 @@ struct term_view {
 					   * most significant */
 			uint64_t nr_bits;
 			raddr binary;	      /* the off-heap Binary; 0 = on the heap */
-			uint64_t binary_size; /* bytes of that */
+			uint64_t binary_size; /* bytes of that Binary */
 			uint64_t binary_refc;
 		} bits;
 		struct {

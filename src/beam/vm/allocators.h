@@ -30,7 +30,7 @@
 #define ALLOCATORS_MAX		 16   /* numbers: ERTS_ALC_A_MAX is 12 */
 #define ALLOCATOR_INSTANCES_MAX	 4096 /* one shared, and one per scheduler: at most 2 * 1024 */
 
-/* Counts by allocator number, as a block can be in a carrier of another allocator. */
+/* Blocks are counted by their allocator's number: they can be in carriers of another one. */
 struct allocator_count {
 	uint64_t blocks[ALLOCATORS_MAX], blocks_size[ALLOCATORS_MAX];
 	uint64_t carriers, carriers_size;
@@ -38,7 +38,7 @@ struct allocator_count {
 
 /* Sums of the kinds of fix_alloc that belong to processes. */
 struct allocator_fix {
-	uint64_t allocated, used; /* bytes; can be negative for a single instance */
+	uint64_t allocated, used; /* bytes, modulo 2^64: of one instance maybe negative */
 	uint64_t timers;	  /* of `used`: timers of any kind, without their messages */
 };
 

@@ -17,8 +17,8 @@ struct app_table {
 	struct ets_objects objects;
 	uint64_t torn, missing; /* number of objects that could not be read; that were not found */
 };
-/* Reads all objects; again if the table changed meanwhile.  *table is from the last call, zeros at
- * first: the table is only searched again when it is gone. */
+/* Reads all objects; again if the table changed meanwhile.  *table is a cache, zeros before the
+ * first call: ac_tab is only searched again if it is gone. */
 int app_table_read(struct beam_node *n, struct ets_table *table, struct app_table *out,
 		   struct error *err);
 /* Makes the reader read the copied object's words instead of memory; NULL: memory only. */

@@ -30,8 +30,8 @@ struct apps {
 	uint64_t torn, missing; /* number of objects that could not be read; that were not found */
 };
 
-/* `r` must be from term_reader_init().  *table is from the last call, zeros at first: the table is
- * only searched again when it is gone.  *out is overwritten; free it with apps_free(). */
+/* `r` must be from term_reader_init().  *table is a cache, zeros before the first call: ac_tab is
+ * only searched again if it is gone.  *out is overwritten; free it with apps_free(). */
 int apps_read(struct beam_node *n, struct term_reader *r, struct ets_table *table, struct apps *out,
 	      struct error *err);
 void apps_free(struct apps *a);

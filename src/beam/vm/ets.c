@@ -146,7 +146,8 @@ static void decode_store(struct ets_table *t, const struct beam_layout *l, const
 		if (l->ets_hash_nlocks >= 0)
 			t->nr_locks = bytes_u32(raw, l->ets_hash_nlocks);
 	} else {
-		/* `root` is the first own field of DbTableTree and DbTableCATree. */
+		/* DbTableTree and DbTableCATree have `root` at the same offset, after
+		 * DbTableCommon. */
 		t->root = bytes_u64(raw, l->ets_tree_root);
 	}
 }

@@ -158,7 +158,7 @@ static bool belongs(const struct ets_table *t, uint64_t hash, uint64_t bucket)
 static bool split_hash(const struct walk *w, uint64_t word, uint64_t *hash)
 {
 	const struct beam_layout *l = &w->n->layout;
-	/* The release with 64-bit hashes also has 64-bit numbers of slots. */
+	/* Releases with 64-bit hashes have 64-bit fields here, which are 8 bytes apart. */
 	bool wide = l->ets_hash_nslots - l->ets_hash_nlocks == 8;
 
 	*hash = wide ? word & (UINT64_MAX >> 1) : (uint32_t)word;

@@ -69,7 +69,7 @@ struct port_facts {
 	/* Bytes: for a socket of inet_drv as in inet:getstat/1, else bytes_in. */
 	uint64_t received;
 	uint64_t memory; /* bytes, as port_info(P, memory); only if memory_known */
-	int64_t os_pid;	 /* of the program that it runs; -1 = none */
+	int64_t os_pid;	 /* of the program that the port runs; -1 = none */
 	uint32_t state, task_flags;
 	enum port_fd_kind fd_kind;
 	int fds[2];

@@ -42,7 +42,7 @@ struct vm_totals_reader {
 
 /* ---- constant values ------------------------------------------------------------------------- */
 
-/* The span of some fields of 8 bytes; none may be absent. */
+/* Span of some fields of 8 bytes; LAYOUT_ABSENT if one is absent, or they are too far apart. */
 static struct span span_of(const int32_t *fields, size_t nr)
 {
 	int32_t low = INT32_MAX, high = 0;

@@ -52,7 +52,7 @@ struct vm_queue {
 	bool offline;
 	uint64_t length; /* processes and ports that wait; this and all below may be VM_UNKNOWN */
 	uint64_t reductions, context_switches;
-	/* Counters of its scheduler; VM_UNKNOWN for dirty ones. */
+	/* Counters of the scheduler; VM_UNKNOWN if the queue is of dirty ones. */
 	uint64_t gcs, gc_words, input, output;
 };
 
