@@ -20,7 +20,7 @@
 
 #define OPTION_RATE_MAX 1000000 /* hits a second: --rate */
 
-/* All options of the program; each command lists those that it takes. */
+/* All options of the program; struct command names those that a command accepts. */
 enum option_id {
 	OPTION_PID,	     /* -p, --pid N|NAME */
 	OPTION_DURATION,     /* -d, --duration T */
@@ -112,7 +112,7 @@ enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 /* Parsed options, with defaults for those not given. */
 struct options {
-	const char *pid;      /* NULL = the only node */
+	const char *pid;      /* NULL = not given: the only node of the host */
 	uint64_t duration_ns; /* 0 = until Ctrl-C */
 	unsigned int freq;    /* Hz, 1 .. 4999; default 99 */
 	const char *output, *format, *capture, *sort, *columns, *input;
@@ -121,16 +121,17 @@ struct options {
 	const char *mode, *weight; /* see options_mode() */
 	uint64_t events;	   /* bit set of enum event_kind; 0 = not given */
 	bool stack, list, now, io, batch;
-	bool histogram, count, args; /* of trace: instead of lines */
-	unsigned int rate;	     /* hits a second and thread; 0 = not given */
+	bool histogram, count, args; /* of trace: a table instead of a line per call */
+	unsigned int rate;	     /* probe hits a second and thread; 0 = not given */
 	const char *panel;	     /* of top */
 	enum source_choice source;
 	enum attach_way uprobes;
 	enum sched_watch_how schedulers;
 	const char *btf;
 	bool no_realtime, force, try_layout;
-	uint64_t watch_ns;	  /* 0 = once */
-	unsigned int depth, size; /* of terms: levels, bytes of text; 0 = the command's own */
+	uint64_t watch_ns; /* interval of repeated output; 0 = output once */
+	/* Limits of printed terms: levels of nesting, bytes of text; 0 = the command's default. */
+	unsigned int depth, size;
 	bool tree, terms, elixir, heap, mailbox, waits, old_code, show_secrets;
 	unsigned int limit; /* 0 = not given */
 	bool json, lines, kinds, no_native, no_kernel, idle, dry_run, man, markdown, help;
@@ -141,8 +142,8 @@ struct options {
 	enum process_group_by group_by;
 	uint64_t longer_than_ns; /* 0 = not given */
 	enum message_rows rows;
-	double min_complete; /* percent; 0 = not asked */
-	double max_overhead; /* percent */
+	double min_complete; /* least percent of complete stacks; 0 = any */
+	double max_overhead; /* percent of the node's CPU time; 100 = no limit */
 	struct option_set given;
 };
 
@@ -195,7 +196,7 @@ extern const struct command commands[]; /* ends with name == NULL */
 /* Finds a command by name or unambiguous prefix; else NULL, *err has the nearest name. */
 const struct command *command_find(const char *name, struct error *err);
 
-/* How probes use this host. */
+/* Options of all commands with probes: how probes are attached on this host. */
 #define OPTIONS_PROBES OPT(NO_REALTIME), OPT(UPROBES), OPT(BTF), OPT(FORCE)
 /* Options of 'port' that need --io. */
 #define OPTIONS_PORT_IO                                                                            \

@@ -19,7 +19,7 @@
 
 #define LOOP_EVENTS 16 /* events taken from the kernel at once */
 
-#define PID_CHECK_NS 200000000u /* how often a process is checked that has no pidfd */
+#define PID_CHECK_NS 200000000u /* interval of exit checks without a pidfd */
 
 /* A descriptor in the epoll set. */
 struct watch {
@@ -29,7 +29,7 @@ struct watch {
 	bool timer;	   /* a timerfd, which has to be read */
 	bool signal;	   /* a signalfd, likewise */
 	int os_pid;	   /* the timer checks whether that process has exited; 0 = none */
-	enum loop_end end; /* ends the loop when it is readable; 0 = calls fn */
+	enum loop_end end; /* why a readable fd ends the loop; 0 = it calls fn */
 	int (*fn)(void *ctx, struct error *err);
 	void *ctx;
 };
@@ -46,7 +46,8 @@ static int system_error(struct error *err, const char *what)
 			 error_text(errno));
 }
 
-/* Adds a copy of *proto to the set, *out (NULL ok).  Takes over fd if owned, also on failure. */
+/* Adds a copy of *proto to the epoll set, and stores it in *out (NULL ok).  An owned fd is closed
+ * on failure. */
 static int add(struct loop *l, const struct watch *proto, struct watch **out, struct error *err)
 {
 	struct watch *w = xmalloc(sizeof(*w));
@@ -127,7 +128,7 @@ static int set_timer(int fd, int flags, uint64_t first_ns, uint64_t period_ns)
 	return timerfd_settime(fd, flags, &spec, NULL);
 }
 
-/* Adds a timerfd; first_ns 0: it is not set. */
+/* Adds a timerfd; first_ns 0: it is not armed. */
 static int add_timerfd(struct loop *l, struct watch *w, uint64_t first_ns, uint64_t period_ns,
 		       struct watch **out, struct error *err)
 {
@@ -230,7 +231,7 @@ static int handle(struct watch *w, struct error *err)
 	uint64_t expirations;
 	int rc;
 
-	/* Not read, so that it stays readable: after loop_poll(), loop_run() must see it, too. */
+	/* The descriptor is not read, so that loop_run() sees it, too, if this is loop_poll(). */
 	if (w->end)
 		return (int)w->end;
 	if (w->timer && read(w->fd, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)

@@ -42,8 +42,8 @@ void loop_set_alarm(struct loop_alarm *a, uint64_t first_ns, uint64_t period_ns)
 /* Calls fn whenever fd (borrowed) is readable, or has hung up. */
 int loop_add_fd(struct loop *l, int fd, int (*fn)(void *ctx, struct error *err), void *ctx,
 		struct error *err);
-/* Calls fn when a signal comes that signals.h does not catch; it is blocked until the loop is
- * closed. */
+/* Calls fn on the signal `signo`, which must not be one of signals.h.  Blocks the signal until the
+ * loop is closed. */
 int loop_add_signal(struct loop *l, int signo, int (*fn)(void *ctx, struct error *err), void *ctx,
 		    struct error *err);
 /* Ends the loop in `ns` from now (0 = at once); may be set once. */
@@ -59,8 +59,8 @@ int loop_watch_pid(struct loop *l, int os_pid, struct error *err);
 int loop_run(struct loop *l, struct error *err);
 
 /* To be called during long work of a callback: runs the callbacks that are due now, without
- * waiting.  0, or as loop_run(), which then ends for the same reason.  The callback that works may
- * be called again, and must be prepared for that. */
+ * waiting.  Returns 0 if the loop goes on, else what loop_run() will return.  The working callback
+ * may be called again meanwhile, and must be prepared for that. */
 int loop_poll(struct loop *l, struct error *err);
 
 #endif

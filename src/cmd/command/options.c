@@ -148,7 +148,7 @@ static int apply(struct options *opt, int id, const char *value, struct error *e
 	unsigned int word = 0;
 	bool good = true;
 
-	/* Of other options the last one wins; two nodes are more likely a mistake. */
+	/* A repeated option replaces the earlier value, but two nodes are more likely a mistake. */
 	if (id == OPTION_PID && opt->pid && strcmp(opt->pid, value) != 0)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "-p is given twice, '%s' and '%s', but a command looks at one "

@@ -24,8 +24,8 @@ enum option_type {
 	OPTION_NUMBER,	/* unsigned int */
 	OPTION_TIME,	/* uint64_t, ns */
 	OPTION_PERCENT, /* double */
-	OPTION_CHOICE,	/* an enum: which of its words */
-	OPTION_NAME,	/* const char *: one of its words */
+	OPTION_CHOICE,	/* an enum: index of the word in word() */
+	OPTION_NAME,	/* const char *: a word of word() */
 	OPTION_OWN,	/* parsed by set() */
 };
 
@@ -36,22 +36,24 @@ struct option_row {
 	const char *help;     /* one line, lower case, no full stop */
 	const char *fallback; /* default, as shown in help; NULL = none to show */
 	enum option_type type;
-	size_t member;	       /* where the value goes: offset in struct options */
-	const char *want;      /* text for errors: what a value must be; NULL = any, or word() */
-	unsigned int min, max; /* OPTION_NUMBER; min of OPTION_PERCENT: 1 = not 0 */
-	const char *(*word)(unsigned int i); /* the choices, by index; NULL behind the last */
-	/* Adds words that depend on the command, with a space before each. */
+	size_t member; /* where the value goes: offset in struct options */
+	/* Text for errors: what a value must be; NULL = every value is valid, or word() has them
+	 * all. */
+	const char *want;
+	unsigned int min, max;		     /* of OPTION_NUMBER; OPTION_PERCENT: min 1 = not 0 */
+	const char *(*word)(unsigned int i); /* valid values, by index; NULL after the last */
+	/* Adds valid values that depend on the command, with a space before each. */
 	void (*values)(struct strbuf *out, const struct command *command);
 	int (*set)(struct options *opt, const char *value, struct error *err); /* OPTION_OWN */
 };
 
 extern const struct option_row option_rows[NR_OPTIONS]; /* index = enum option_id */
 
-/* Adds the words that a value may be, with a space before each; none = free text. */
+/* Adds the valid values of an option, with a space before each; nothing if it takes free text. */
 void option_words(const struct option_row *row, const struct command *command, struct strbuf *out);
 /* Sets a usage error about a value that the row does not allow; returns -EINVAL. */
 int option_bad_value(const struct option_row *row, const char *value, struct error *err);
-/* Digits only, at most nine. */
+/* Parses one to nine digits.  False: `text` is anything else, or not in min .. max. */
 bool option_parse_number(const char *text, unsigned int min, unsigned int max, unsigned int *out);
 
 /* Do all commands take the option?  Does this command? */

@@ -24,7 +24,7 @@ static struct {
 } files[SIGNALS_FILES];
 
 static atomic_int wake_fd = -1;	       /* -1 until signals_catch() */
-static _Atomic(signals_fn *) put_back; /* NULL = nothing to do */
+static _Atomic(signals_fn *) put_back; /* set by signals_before_end(); NULL = none */
 static _Atomic uint64_t first_signal;  /* CLOCK_MONOTONIC ns, 0 = none yet */
 
 static void remove_files(bool at_exit)
@@ -83,7 +83,7 @@ void signals_setup(void)
 	 * script starts in the background, which must still end well at `kill -INT`. */
 	if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &sa, NULL);
-	/* Both become errors of write(2), which are reported, and incomplete files are removed. */
+	/* SIGPIPE and SIGXFSZ become errors of write(2): these are reported, and files removed. */
 	sa.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &sa, NULL);
 	sigaction(SIGXFSZ, &sa, NULL);

@@ -2,12 +2,12 @@
 /*
  * INT, TERM and HUP, and the unfinished files that must not outlive the program.
  *
- * Until signals_catch(), any of them removes the unfinished files and ends the program with
- * 128 + signal.  After it, the first one makes a descriptor readable, and the second one ends
- * the program in the same way, at once, whatever it is doing: so the second Ctrl-C works while
- * an output is being written, too.  A repeated signal within SIGNALS_SAME_NS counts as the same:
- * timeout(1) sends to its child and then to the group that the child is in, and sudo(8) may
- * pass on what the terminal has already sent.
+ * Until signals_catch(), any of these signals removes the unfinished files and ends the program
+ * with 128 + signal.  After it, the first one makes a descriptor readable, and the second one ends
+ * the program in the same way, at once, whatever it is doing: so the second Ctrl-C also works while
+ * an output is being written.  A signal within SIGNALS_SAME_NS after the first is ignored as a
+ * repetition: timeout(1) signals its child and then the child's process group, and sudo(8) may pass
+ * on what the terminal has already sent.
  *
  * This module has global state, as a signal handler has no argument.
  */
@@ -38,6 +38,6 @@ void signals_before_end(signals_fn *fn);
  * `path` must stay valid until signals_release_file().  Returns a slot number, or -EMFILE.
  */
 int signals_remove_file(const char *path, bool keep_at_exit);
-void signals_release_file(int slot); /* negative: nothing */
+void signals_release_file(int slot); /* a negative slot is ignored */
 
 #endif
