@@ -22,8 +22,8 @@
 struct outfile {
 	FILE *f;
 	char *path;
-	char *temporary; /* the name it has until commit; NULL = none, or it is written in place */
-	int nameless;	 /* another descriptor of a file without a name, -1 = it has one */
+	char *temporary; /* name until commit; NULL = nameless, or written in place */
+	int nameless; /* second descriptor, to link the file after fclose(); -1 = it has a name */
 	bool is_stdout;
 	int slot; /* of signals_remove_file(), -1 = none */
 };
@@ -138,7 +138,7 @@ static int must_stay(const char *path, struct error *err)
 		return fail(err, path, -ENOENT, "Give a file name with -o");
 	if (lstat(path, &link) != 0)
 		return errno == ENOENT ? 0 : fail(err, path, -errno, advice_on_making(path, errno));
-	/* A dangling link is replaced like any other. */
+	/* A dangling symbolic link is replaced, as one to a file is. */
 	if (stat(path, &st) != 0)
 		return errno == ENOENT ? 0 : fail(err, path, -errno, advice_on_making(path, errno));
 	if (S_ISDIR(st.st_mode))
@@ -175,7 +175,8 @@ static bool parse_id(const char *text, unsigned int *id)
 	return !errno && !*end && value < UINT_MAX; /* (uid_t)-1 means "leave as it is" */
 }
 
-/* Only for a file that ebeam has just created, by its descriptor. */
+/* Gives a file that ebeam has just created to the user of sudo(8): by its descriptor, as its path
+ * may name another file by now. */
 static void give_to_sudo_user(int fd, const char *path)
 {
 	unsigned int uid, gid;

@@ -56,7 +56,8 @@ int outfile_flush(FILE *f);
 /* Flushes.  0, or -EIO, -ENOSPC, -EPIPE, ... with *err set if not all was written.  `path`: NULL or
  * "-" is standard output. */
 int outfile_check(FILE *f, const char *path, struct error *err);
-/* Sets *err for a write to `path` that failed in another way, and returns `code`. */
+/* Sets *err to "cannot write `path`", with the reason `code` (negative errno), and returns
+ * `code`. */
 int outfile_failed(const char *path, int code, struct error *err);
 
 #endif

@@ -28,7 +28,7 @@ struct outpipe {
 	int err; /* negative errno of the target */
 };
 
-/* One write; `wait`: may block.  False: nothing more can be written now. */
+/* Writes once; may block only if `wait`.  False: nothing more can be written now. */
 static bool write_some(struct outpipe *o, bool wait)
 {
 	struct pollfd fd = {.fd = fileno(o->target), .events = POLLOUT};
@@ -84,7 +84,7 @@ static ssize_t take(void *cookie, const char *data, size_t size)
 	}
 	if (o->err) {
 		errno = -o->err;
-		return 0; /* as stdio wants it: fewer bytes than were given */
+		return 0; /* fewer bytes than given: how stdio learns of an error */
 	}
 	return (ssize_t)size;
 }

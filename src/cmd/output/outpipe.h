@@ -20,9 +20,9 @@ int outpipe_open(struct outpipe **out, FILE *target, struct error *err);
 void outpipe_close(struct outpipe *o);
 /* The FILE to write to; it never blocks.  It reports errors of the target. */
 FILE *outpipe_file(struct outpipe *o);
-/* Writes what can be written at once.  True: so much is left that the caller should stop. */
+/* Writes what can be written at once.  True: so much is left that the caller should add no more. */
 bool outpipe_full(struct outpipe *o);
-/* The same, but true if anything is left. */
+/* As outpipe_full(), but true if any byte is left. */
 bool outpipe_waits(struct outpipe *o);
 /* Negative errno of a write to the target that failed, else 0. */
 int outpipe_error(struct outpipe *o);

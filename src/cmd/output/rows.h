@@ -16,17 +16,17 @@ struct row_source {
 	int (*open)(void *view, struct beam_node *n, struct error *err);
 	/* Reads the rows; on failure there are none. */
 	int (*read)(void *view, struct error *err);
-	/* Frees all of the last reading, if there was one. */
+	/* Frees the rows of the last read(), if there was one. */
 	void (*forget)(void *view);
 	/* Sets the rows of *out, a copy of `table`. */
 	void (*rows)(void *view, struct table *out);
-	/* An id that is the same for the same thing in each reading. */
+	/* Identifies what a row is about (an ETS table, a port) in every reading. */
 	uint64_t (*id)(const void *row);
 	const struct table *table; /* without rows */
 };
 
 int rows_open(const struct row_source *s, void **view, struct beam_node *n, struct error *err);
-/* Forgets the last reading, and reads again. */
+/* Frees the rows of the last reading, and reads again. */
 int rows_read(const struct row_source *s, void *view, struct error *err);
 void rows_close(const struct row_source *s, void *view); /* NULL ok */
 

@@ -28,7 +28,7 @@ int timeline_output_open(struct timeline_output *t, const char *path, const stru
 int timeline_output_finish(struct timeline_output *t, struct error *err);
 void timeline_output_close(struct timeline_output *t); /* removes a file that is not finished */
 
-/* Takes a record of any type, and gives it to the stream, too. */
+/* Adds a record of any type to the time line, and to the stream. */
 void timeline_output_take(struct timeline_output *t, struct event_stream *s,
 			  const struct rec_header *rec);
 
