@@ -29,15 +29,15 @@ static int take(void *arg, const struct rec_header *rec, struct error *err)
 	return 0;
 }
 
-/* Can a capture of the mode `recorded` be shown with another mode?  Samples have their weights
- * already, and events cannot become a wall-clock profile. */
+/* Can a capture that was recorded with the mode `recorded` be shown with `mode`?  Samples cannot,
+ * as their weights are fixed, and events cannot become a wall-clock profile. */
 static bool can_weigh(const char *recorded, const struct weight_mode *mode)
 {
 	bool samples = strcmp(recorded, "cpu") == 0 || strcmp(recorded, "wall") == 0;
 
 	if (strcmp(recorded, "wall") == 0 && mode &&
 	    (mode->source == WEIGHT_OFF || mode->source == WEIGHT_ON))
-		return true; /* a part of it */
+		return true; /* these modes show a part of a wall-clock profile */
 	return !mode || strcmp(recorded, mode->name) == 0 ||
 	       !(samples || mode->source == WEIGHT_WALL);
 }

@@ -14,9 +14,8 @@ struct capture_profile {
 	struct profile *profile;	/* the profile of `events` */
 	const struct weight_mode *mode; /* NULL: samples of the CPU */
 	uint64_t start_epoch_ns;
-	uint64_t nr_bad; /* records that do not decode */
-	char damage
-		[512]; /* "" = the file is whole, else what is wrong with it, as a sentence part */
+	uint64_t nr_bad;  /* records that do not decode */
+	char damage[512]; /* what is wrong with the file, a phrase; "" = it is complete */
 };
 
 /* path "-" = standard input.  mode: the weight of events; NULL: as recorded.  A damaged file is

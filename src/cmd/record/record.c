@@ -47,7 +47,7 @@ struct record_run {
 	uint64_t samples;
 	unsigned int random;
 	uint64_t flushed_ns;
-	uint64_t began_ns; /* of the command, for the first sample's delay */
+	uint64_t began_ns; /* start of the command, to report when the first sample came */
 	bool said_first;
 };
 
@@ -63,7 +63,7 @@ static int check_options(const struct command_context *ctx, struct error *err)
 
 #define MEMORY_FREQ	20u
 #define MEMORY_MAX_FREQ 100u
-/* After a sample of processes ebeam rests for that many times as long as the sample took. */
+/* Least pause after a sample of processes: this many times the duration of the sample. */
 #define SAMPLE_REST 2u
 
 static int check_memory_mode(struct record_run *run, struct error *err)
@@ -86,8 +86,9 @@ static int check_memory_mode(struct record_run *run, struct error *err)
 	return 0;
 }
 
-/* Is the time of the mode read from memory?  Sampled probes see too few long slices for a sum: so
- * it is, unless all slices are probed, each is wanted (a time line), or --source is given. */
+/* Is the time of the mode sampled in memory?  Probes in a duty cycle see too few long slices for a
+ * sum.  So --mode sched samples memory, unless all slices are probed (--max-overhead 100), each
+ * slice is wanted (capture, time line), or --source is given. */
 static bool reads_memory(const struct record_run *run)
 {
 	const struct options *o = &run->ctx->opt;
@@ -170,7 +171,7 @@ static int on_drain(void *arg, struct error *err)
 }
 
 /* The next sample is at a random time in the next period, or in a later one if samples take long:
- * so processes with a period of their own are not seen too often, or never. */
+ * so processes that run periodically are not seen too often, or never. */
 static void set_next_sample(struct record_run *run, uint64_t began_ns)
 {
 	uint64_t period = 1000000000u / run->ctx->opt.freq, now = clock_monotonic_ns();

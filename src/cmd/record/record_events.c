@@ -16,7 +16,7 @@ struct weigh_run {
 	struct timeline_output timeline; /* instead of a profile */
 };
 
-/* Chooses and opens the outputs before anything is recorded, so that errors are found then. */
+/* Chooses and opens the outputs before anything is recorded, so that errors come early. */
 static int on_opened(void *arg, const char **capture, struct error *err)
 {
 	struct weigh_run *w = arg;

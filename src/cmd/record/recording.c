@@ -38,15 +38,15 @@ struct recording {
 	struct timeline_output *timeline; /* likewise */
 	struct event_stream stream;	  /* for the time line */
 	uint64_t first_sample_ns, end_ns;
-	uint64_t refused;	 /* events that the profile did not take */
-	VEC(uint64_t) by_thread; /* samples, by thread id */
+	uint64_t refused;	 /* records that the profile rejected */
+	VEC(uint64_t) by_thread; /* number of samples; index = thread id in names */
 };
 
 static void add_spell(void *arg, const struct rec_sample *sample, uint64_t ns, uint64_t end_ns)
 {
 	struct recording *r = arg;
 
-	/* The first sample of many processes takes long, and may end before the start time. */
+	/* Time before start_ns does not count: the first sample, taken before it, may take long. */
 	if (end_ns > r->live.start_ns && weight_mode_takes(r->mode, (enum sample_kind)sample->kind))
 		enrich_add_sample(r->live.enrich, sample, MIN(ns, end_ns - r->live.start_ns),
 				  end_ns);
@@ -54,8 +54,8 @@ static void add_spell(void *arg, const struct rec_sample *sample, uint64_t ns, u
 
 /*
  * One sample at a random moment of each period is a stratified sample of how many processes are in
- * the states of the mode: the variance of the sum is estimated from the differences between
- * neighbours (collapsed strata); and likewise for each state.
+ * the states of the mode.  The variance of the sum is estimated from the differences between
+ * consecutive samples (collapsed strata), and likewise for each state.
  */
 static void add_variance(struct recording *r, uint64_t at_ns)
 {
@@ -239,7 +239,8 @@ int recording_drain(struct recording *r, struct error *err)
 	return rc ? rc : drain(r, SOURCE_DRAIN_NS, err);
 }
 
-/* Adds idle time: only running threads are sampled, so a scheduler without a sample slept. */
+/* Adds idle time: the perf event samples only running threads, so the samples that a scheduler
+ * lacks are time in which it slept. */
 static void add_idle(struct recording *r)
 {
 	uint64_t expected = (uint64_t)((double)(r->end_ns - r->live.start_ns) / 1e9 * r->freq);

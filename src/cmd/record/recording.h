@@ -28,13 +28,13 @@ void recording_close(struct recording *r); /* detaches; NULL ok */
 /* From now on records also go to this writer (borrowed). Call it before the first drain. */
 void recording_set_writer(struct recording *r, struct capture_writer *w);
 
-/* For a time line: recording_stream() is the stream to open it with; then set it (borrowed), before
- * the first drain. */
+/* For a time line: open it with recording_stream(), and then set it (borrowed), before the first
+ * drain. */
 struct event_stream *recording_stream(struct recording *r);
 void recording_set_timeline(struct recording *r, struct timeline_output *t);
 
 /* Drains the rings, for SOURCE_DRAIN_NS at most; to be called about ten times a second.  In a mode
- * that reads memory it takes a sample of processes first. */
+ * that reads memory, takes a sample of processes first. */
 int recording_drain(struct recording *r, struct error *err);
 
 /* Stops sampling, drains the rest, adds idle time of schedulers, counters and the end record. */
