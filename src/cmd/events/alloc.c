@@ -98,8 +98,8 @@ static struct alloc_row *row_of(struct rows *r, const char *type)
 	return &r->v.data[r->v.len - 1];
 }
 
-/* The change of bytes.  If events were sampled, their difference would be too inexact: then it
- * comes from the allocators' own numbers. */
+/* Change of the bytes in carriers.  From events if all were seen; else from the allocators' own
+ * sizes, as the difference of estimates would be too inexact.  NAN = not known. */
 static double delta_of(const struct alloc_row *r, bool sampled)
 {
 	if (!sampled)

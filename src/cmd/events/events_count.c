@@ -25,7 +25,7 @@ struct events_count {
 	struct event_rates rates;
 	struct event_costs costs;
 	struct event_count before[NR_EVENT_KINDS]; /* counts when all probes were attached */
-	uint64_t began_ns;			   /* when that was; 0 = use event_run_span() */
+	uint64_t began_ns;			   /* time of `before`; 0 = use event_run_span() */
 	uint64_t ended_ns; /* when counts were last read, before detaching; 0 = not yet */
 };
 

@@ -47,7 +47,8 @@ static void format_text(struct events_format *v, enum event_kind kind, const str
 	const struct event_field *fields;
 	struct strbuf *out = &v->line;
 	struct strbuf text = STRBUF_INIT;
-	/* The slice was under way when watching began or ended. */
+	/* What lasted (a slice, a collection) was under way when sampling of memory began or ended:
+	 * its duration is only a lower bound. */
 	bool cut = is_unprobed(v, kind) && event_duration_error(kind, ev) == EVENT_UNKNOWN;
 	unsigned int nr;
 	char clock[32];
@@ -128,7 +129,7 @@ static void format_json(struct events_format *v, enum event_kind kind, const str
 		jsonw_null(&v->w, "scheduler");
 	if (shows_stack(v, kind))
 		stack_show_json(&v->w, v->stream->names, ev->u.vm.stack);
-	/* Each line has it, as there is no envelope. */
+	/* Each line says that the build is untested, as lines have no envelope. */
 	if (*v->stream->untested)
 		jsonw_string(&v->w, "untested", v->stream->untested);
 	jsonw_end_object(&v->w);

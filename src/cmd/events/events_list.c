@@ -20,7 +20,7 @@ static const char *type_name(enum event_field_type type)
 	return names[type];
 }
 
-/* A kind, and how a node has it. */
+/* A kind of event, and how it is seen in a node. */
 struct listed {
 	const struct event_row *row;
 	const struct event_field *fields;

@@ -21,7 +21,7 @@ struct gc {
 	struct command_context *ctx;
 	struct event_run *run;
 	struct gc_stats stats;
-	bool any_stack;			/* --by function needs them */
+	bool any_stack;			/* an event had a stack: --by function needs stacks */
 	struct sched_use threads;	/* CPU time of the threads of all schedulers */
 	struct sched_use normal, dirty; /* time in GC, of normal and of dirty schedulers */
 	struct node_wide wide;
@@ -29,7 +29,7 @@ struct gc {
 	bool wide_watched;
 };
 
-#define FEW_SAMPLES 10 /* of a collection; with fewer, the probes are more exact */
+#define FEW_SAMPLES 10 /* samples of GC: with fewer, its time is taken from the probes */
 
 /* Normal schedulers that are online; on average, if the number changes. */
 static unsigned int nr_online(const struct gc *gc)
@@ -57,7 +57,8 @@ static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double 
 		.error_ns = NAN,
 		.normal_error_ns = NAN,
 	};
-	/* Dirty schedulers are sampled seldom: without a sample of GC the probes decide. */
+	/* Is the time on dirty schedulers that of the samples?  Not if there were no samples, nor
+	 * if neither they nor the probes saw a collection there. */
 	bool dirty = gc->dirty.gc || (gc->dirty.gc_samples && s->total.dirty_ns);
 
 	if (scale <= 1 || s->longer_than_ns || options_choose_processes(&gc->ctx->opt) ||
@@ -79,7 +80,8 @@ static double ratio(double whole_ns, uint64_t seen_ns, double other)
 	return seen_ns ? whole_ns / (double)seen_ns : other;
 }
 
-/* Divides the time on normal schedulers, and that on dirty ones, among rows as it was seen. */
+/* Divides the time on normal schedulers, and that on dirty ones, among rows in proportion to the
+ * time that probes saw. */
 static void estimate(struct gc_stats *s, const struct gc_time *t, double scale)
 {
 	double normal = ratio(t->normal_ns, s->total.total_ns - s->total.dirty_ns, scale);

@@ -33,7 +33,7 @@ struct view {
 	uint64_t box_span_ns; /* from the start to when the lengths of mailboxes were read */
 	struct arena texts;
 	struct strbuf text;
-	const char **ends; /* texts, by end */
+	const char **ends; /* texts of ends, made on demand; index = end */
 	struct msg_answer a;
 };
 

@@ -70,9 +70,10 @@ static void on_other(void *arg, const struct event *ev)
 /*
  * The factor by which times that were seen are scaled up.  Times are seen only while probes are
  * enabled, which is no even part of a changing load, and probes make slices longer.  How long
- * schedulers were busy with processes is known without probes: the factor is that time, without
- * long slices, by the time that was seen.  If it is not known (or only some processes are watched),
- * the factor follows from how much of the time was watched.
+ * schedulers were busy with processes is known without probes: the factor is that time divided by
+ * the time that was seen, without long slices if those are counted apart (`joined`).  If that time
+ * is not known (or only some processes are watched), the factor follows from how much of the time
+ * probes were enabled.
  */
 static double scale_of_times(const struct sched_stats *s, bool dirty, bool joined,
 			     double by_watched, uint64_t duration_ns)

@@ -27,8 +27,8 @@
 #define SAMPLING_NS  200000000u
 #define SAMPLE_NS    40000000u /* from one sample to the next */
 #define MOST_SAMPLES 1000
-/* A thread that used more CPU time than that in one slice and call cannot be in Erlang code, which
- * would have used up its 4000 reductions before. */
+/* A thread that used more CPU time than this in one time slice and one call cannot be in Erlang
+ * code, which would have used up its 4000 reductions before. */
 #define LONG_CALL_NS 25000000u
 
 #define STACK_COPY  (64u << 10)
@@ -214,7 +214,7 @@ static void sample_last(struct now_view *v)
 	for (size_t i = 0; i < v->nr; i++)
 		if (v->rows[i].os_tid)
 			sample_thread(v, &v->rows[i], &was[i]);
-	sched_block_read(v->node, &v->block); /* takes its time */
+	sched_block_read(v->node, &v->block); /* last, as it is slow */
 	v->a.stopped = proc_is_stopped(v->node->os_pid);
 	free(was);
 }
@@ -334,7 +334,8 @@ static double percent_of(const struct thread_state *from, const struct thread_st
 	return 100 * (double)(b - a) / (double)(to->at_ns - from->at_ns);
 }
 
-/* Error in percent, as the clocks are read one after the other. */
+/* Percent by which CPU time and waiting may exceed 100 together, as both clocks are not read at
+ * once. */
 #define WAIT_SLACK 5
 
 /* Percent of the time in which the thread waited for a CPU.  The kernel accounts a wait when it

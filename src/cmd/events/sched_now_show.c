@@ -11,7 +11,8 @@
 #include "cmd/run/target.h"
 #include "model/stats/sched_use.h"
 
-/* Rows are of the last sample: slices that ended before it are listed below if that long. */
+/* Rows show the last sample.  Time slices of at least this length that ended before it are listed
+ * below them. */
 #define LONGEST_NS 100000000u
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -144,7 +145,8 @@ static void fill_row(struct now_view *v, const struct now_row *r)
 
 /* ---- thread progress ------------------------------------------------------------------------- */
 
-/* The thread that the leader of thread progress waits for, by its data, if it is no scheduler. */
+/* The kind of thread that the leader of thread progress waits for, as its data says; NULL = a
+ * scheduler, or not known. */
 static const char *other_holder(const struct now_view *v)
 {
 	size_t nr_normal = v->node->anchors.nr_sched;
