@@ -84,7 +84,7 @@ static uint64_t mode_kinds(void)
 
 	for (const struct weight_mode *m = weight_modes; m->name; m++)
 		kinds |= weight_mode_is_calls(m) || weight_mode_reads_memory(m) ||
-					 m->source == WEIGHT_ON /* by memory, too */
+					 m->source == WEIGHT_ON /* samples memory, too */
 				 ? 0
 				 : m->kinds;
 	return kinds;
@@ -96,7 +96,7 @@ static const struct command_row {
 	const char *purpose;
 	uint64_t (*kinds)(void); /* NULL = none */
 	enum how how;
-	unsigned int needs; /* beside kinds */
+	unsigned int needs; /* bit set of enum needs, beside kinds */
 } command_rows[] = {
 	{"record", "where the CPU goes", NULL, HOW_EVENTS, NEEDS_SAMPLES},
 	{"record --mode", "where garbage and messages come from (sched: by memory)", mode_kinds,
@@ -136,7 +136,7 @@ struct examination {
 	uint64_t kinds[NR_HOW];
 	struct program_trials *trials; /* NR_HOW */
 	enum how how;		       /* the one that is_wanted() is called for */
-	enum privilege_use lacking;    /* the privilege for want of which nothing can be tried */
+	enum privilege_use lacking;    /* why no program can be tried */
 };
 
 /* ---- trying ---------------------------------------------------------------------------------- */
@@ -172,7 +172,8 @@ static const struct layout_table *newest_layout(void)
 	return newest;
 }
 
-/* Makes a plan for each enum how: copies of the first one, changed. */
+/* Makes a plan for each enum how: the first has all kinds, the others are copies with fewer
+ * kinds. */
 static void make_plans(struct examination *x)
 {
 	struct source_plan *all = &x->plans[HOW_EVENTS];
@@ -213,7 +214,8 @@ static int make_config(struct session_config *c, struct examination *x, enum how
 	c->events = &x->plans[how];
 	c->event_stacks = how == HOW_STACKS;
 	c->counting = c->count_sums = c->unnamed = how == HOW_COUNTS;
-	/* The result of attach_count_runs(), without turning the kernel's run counts on. */
+	/* As attach_count_runs() would find; but calling it would turn the kernel's run counts
+	 * on. */
 	c->own_times = !privilege_has(CAP_SYS_ADMIN);
 	c->btf = x->opt->btf;
 	return rc;
@@ -337,7 +339,7 @@ static bool is_missing(const struct examination *x, enum how how, enum event_kin
 {
 	const struct source_plan *plan = &x->plans[how];
 
-	/* Commands read these from memory. */
+	/* Commands sample these kinds in memory, unless they only count. */
 	if ((kind == EVENT_LONG_SCHEDULE || kind == EVENT_LONG_GC) && how != HOW_COUNTS &&
 	    (!x->node || live_sees_slices(x->node)))
 		return false;
@@ -457,7 +459,7 @@ static void judge_calls(struct verdict *v, const struct examination *x)
 
 	judge_programs(v, x, calling, DOCTOR_MISSING, "");
 	if (!none.code && x->node && doctor_free_breakpoints(x->node, &nr_threads, &none))
-		none.code = 0; /* one is enough */
+		none.code = 0; /* one free debug register is enough */
 	if (none.code) {
 		worsen(v, state,
 		       none.kind == ERROR_KIND_PRIVILEGE ? privilege_fix(PRIVILEGE_PERF)

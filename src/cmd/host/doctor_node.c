@@ -350,7 +350,7 @@ static void add_events(struct doctor_rows *rows, struct beam_node *node, bool fo
 	}
 }
 
-/* The fewest that any thread has on which Erlang code runs. */
+/* Returns the smallest number of free debug registers of a thread that runs Erlang code. */
 unsigned int doctor_free_breakpoints(const struct beam_node *node, unsigned int *nr_threads,
 				     struct error *err)
 {
@@ -368,7 +368,7 @@ unsigned int doctor_free_breakpoints(const struct beam_node *node, unsigned int 
 			continue;
 		have = breakpoints_free(threads[i].os_tid, &why);
 		(*nr_threads)++;
-		/* One that has just ended has none. */
+		/* A thread that has just ended does not count. */
 		if (have < least && why.code != -ESRCH) {
 			least = have;
 			*err = why;
@@ -422,7 +422,7 @@ void doctor_check_node(struct doctor_rows *rows, struct beam_node *node, bool fo
 	add_sites(rows, node);
 	add_breakpoints(rows, node);
 	add_layout(rows, node);
-	/* Nobody has looked for the tables if there is no layout to find them by. */
+	/* Without checks there is no layout, and the VM's tables were not searched for. */
 	if (!node->nr_checks)
 		return;
 	vm_counters_find(node);

@@ -48,8 +48,8 @@ static enum fault_state find_panic_on_warn(void)
 	return set ? FAULT_PRESENT : FAULT_ABSENT;
 }
 
-/* A crash cannot be tried.  Kernels of Debian say of which release they are made in their version
- * alone: "6.1.0-50-amd64" is "... Debian 6.1.192-1 ...". */
+/* The fault cannot be tried, as it crashes the host: the version decides.  Kernels of Debian have
+ * their stable release only in u.version: "6.1.0-50-amd64" is "...  Debian 6.1.192-1 ...". */
 static enum fault_state find_exit_race(void)
 {
 	static const struct {

@@ -18,10 +18,10 @@ enum fault_state {
 struct kernel_fault {
 	const char *name;
 	const char *kernels;
-	const char *what;		/* happens, and which commits brought and repaired it */
-	const char *ebeam;		/* whether it affects ebeam, and what ebeam does */
-	const char *seen;		/* text of doctor; NULL = that the kernel has it */
-	const char *fix;		/* NULL = none is needed */
+	const char *what;  /* what happens, and which commits brought and repaired it */
+	const char *ebeam; /* whether it affects ebeam, and what ebeam does */
+	const char *seen;  /* text of doctor; NULL = that the kernel has it */
+	const char *fix;   /* NULL = none is needed */
 	enum fault_state (*find)(void); /* NULL: does not affect ebeam, so it is not checked */
 	bool by_program;		/* find() loads a BPF program */
 };

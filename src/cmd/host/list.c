@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam list`: the nodes of this host, one row each.  A node that cannot be looked into stands
- * there too, with what is known of it and the reason.
+ * `ebeam list`: the nodes of this host, one row each.  A node that cannot be read has a row, too,
+ * with what is known of it and the reason.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 struct list_rows {
 	VEC(struct list_row) v;
 	struct arena texts;
-	unsigned int how; /* they are opened: enum beam_open */
+	unsigned int how; /* how nodes are opened: bits of enum beam_open */
 };
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -67,7 +67,7 @@ static void add_node(struct list_rows *rows, struct list_row *row, struct beam_n
 	}
 }
 
-/* Nothing, if the process is gone by now. */
+/* Adds the row of a node; none if the process is gone by now. */
 static void add_row(struct list_rows *rows, int os_pid)
 {
 	int64_t uptime_s = proc_uptime_s(os_pid);
@@ -139,7 +139,7 @@ static void free_list(struct list_rows *rows)
 	vec_free(&rows->v);
 }
 
-/* All nodes of the host, whichever it was opened for. */
+/* `top` opens the rows for one node, but they are all nodes of the host. */
 static int open_rows(void *view, struct beam_node *n, struct error *err)
 {
 	struct list_rows *rows = view;
