@@ -25,14 +25,16 @@
 #include "cmd/run/target.h"
 #include "target/resources.h"
 
-#define DURATION_NS    5000000000ull
-#define DURATION_MAX   600000000000ull
-#define SCHEDULERS_NS  20000000ull  /* from one sample of the schedulers to the next */
-#define SAMPLE_NS      500000000ull /* from one sample of everything else to the next */
-#define OWN_SHARE      20u /* samples of schedulers, and of all else, may take 1/20 of the time */
-#define NEWEST_ATOMS   5
-#define TABLES_MAX     2000 /* ETS tables that are followed, at most */
-#define SAMPLES_WANTED 5u   /* taken in any case, whatever they cost */
+#define DURATION_NS   5000000000ull
+#define DURATION_MAX  600000000000ull
+#define SCHEDULERS_NS 20000000ull  /* from one sample of the schedulers to the next */
+#define SAMPLE_NS     500000000ull /* from one sample of everything else to the next */
+/* Samples of schedulers may take 1/20 of the time, and so may samples of everything else. */
+#define OWN_SHARE    20u
+#define NEWEST_ATOMS 5
+#define TABLES_MAX   2000 /* ETS tables that are followed, at most */
+/* Samples of everything else that are taken in any case, whatever they cost. */
+#define SAMPLES_WANTED 5u
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
@@ -57,9 +59,10 @@ struct sampling {
 	VEC(struct watched_table) tables;
 	VEC(struct busy_process) busy;
 	struct resources first, last;
-	double queue_sum, dirty_cpu_sum, dirty_io_sum; /* lengths, of scheduler samples */
+	/* Sums over scheduler samples of the lengths of run queues. */
+	double queue_sum, dirty_cpu_sum, dirty_io_sum;
 	unsigned int nr_queues;
-	bool carriers_known; /* of all allocators, in the last sample */
+	bool carriers_known; /* could the carriers of all allocators be read in the last sample? */
 };
 
 static const struct {
@@ -242,13 +245,14 @@ static int sample(struct sampling *s, struct error *err)
 
 /* ---- samples of schedulers ------------------------------------------------------------------- */
 
-/* Offline in all samples: during a multi-scheduling block other schedulers look offline, too. */
+/* Notes whether a scheduler is offline in all samples: in some it may only look so, during a
+ * multi-scheduling block. */
 static void take_offline(struct sampling *s, const struct vm_queue *q)
 {
 	struct diagnosis *d = &s->g->d;
 	bool *offline;
 
-	/* Normal ones come first, in order. */
+	/* Normal schedulers come first in d->schedulers, by number. */
 	if (!q->scheduler || q->scheduler > d->schedulers.len)
 		return;
 	offline = &d->schedulers.data[q->scheduler - 1].offline;
@@ -293,7 +297,7 @@ static uint64_t next_time(uint64_t began, uint64_t step)
 	return MAX(began + step, now + (OWN_SHARE - 1) * (now - began));
 }
 
-/* The same for samples of everything else; but SAMPLES_WANTED are taken even if each takes a
+/* As next_time(), for samples of everything else; but SAMPLES_WANTED are taken even if each takes a
  * second, as with a million processes, for growth to be seen. */
 static uint64_t next_sample_time(uint64_t began, uint64_t duration_ns)
 {
@@ -302,7 +306,7 @@ static uint64_t next_sample_time(uint64_t began, uint64_t duration_ns)
 	return MIN(next_time(began, MIN(SAMPLE_NS, most)), clock_monotonic_ns() + most);
 }
 
-/* False: a signal has come (the first Ctrl-C). */
+/* Sleeps until at_ns.  False: a signal has come (the first Ctrl-C). */
 static bool sleep_until(uint64_t at_ns, int signals)
 {
 	struct pollfd p = {.fd = signals, .events = POLLIN};
@@ -370,7 +374,7 @@ static void add_limits(struct sampling *s)
 	add_limit(d, "open files", "port", files, files_max);
 }
 
-/* Sets what has suspended a process. */
+/* Notes what has suspended a process (a connection, a port), if the process was chosen. */
 static void mark_suspended(struct diagnose *g, uint64_t epid, const char *what, const char *which)
 {
 	struct strbuf text = STRBUF_INIT;

@@ -26,10 +26,10 @@
 struct watched_scheduler {
 	const struct sched_one *one;
 	int os_tid;				/* 0 = not known */
-	uint64_t since_ns;			/* same_ns of that slice */
+	uint64_t since_ns;			/* one->same_ns of that slice */
 	struct thread_state begin, before, now; /* slice first seen; the last two samples */
 	bool blocked;				/* was blocked by a lock in a sample */
-	struct proc_thread_times first;		/* when sampling began */
+	struct proc_thread_times first;		/* CPU time of the thread when sampling began */
 	bool has_first;
 	struct diagnosed_scheduler *out; /* in `d` */
 };
@@ -39,7 +39,8 @@ struct watched_process {
 	uint32_t slot;
 	uint64_t epid;
 	uint64_t queue_first, queue_min, queue_max, queue_drop, queue_last;
-	uint32_t queue_ups, steps;	/* steps: scans after the first one that saw it */
+	/* Scans that saw a longer mailbox than the scan before; scans after the first one. */
+	uint32_t queue_ups, steps;
 	double queue_squares;		/* sum of the squares of the growth in each step */
 	uint64_t heap_first, heap_last; /* words */
 	uint64_t reductions_first, reductions_last;
@@ -105,9 +106,10 @@ struct diagnose {
 	struct idmap birth_index;
 	unsigned int nr_asked;
 
-	uint64_t collector;		       /* the literal area collector; 0 = not known */
-	unsigned int collector_worked;	       /* scans in which it had worked since the last */
-	uint64_t newest_first, newest_last;    /* data of the newest pids, in the order of spawns */
+	uint64_t collector;	       /* the literal area collector; 0 = not known */
+	unsigned int collector_worked; /* scans in which it had worked since the last */
+	/* Largest number in a pid, in the first and in the last scan; each spawn adds one. */
+	uint64_t newest_first, newest_last;
 	uint64_t scanned_first_ns, scanned_ns; /* times of the first and the last scan */
 	VEC(uint64_t) chosen;		       /* pid terms of d.processes */
 	VEC(uint32_t) paths;		       /* members of d.circles */
@@ -131,21 +133,22 @@ int diagnose_processes_scan(struct diagnose *g, struct error *err);
 /* After the last scan: chooses processes that matter, finds what they do, and who waits for
  * whom. */
 int diagnose_processes_finish(struct diagnose *g, struct error *err);
-/* Index in d.processes of a pid term; chooses the process if it was not chosen. */
+/* Index in d.processes of a pid term; chooses the process, which means to add it there, if it was
+ * not chosen. */
 uint32_t diagnose_process(struct diagnose *g, uint64_t epid);
 /* "<0.80.0> name", of a pid term; chooses the process. */
 const char *diagnose_process_text(struct diagnose *g, uint64_t epid);
-/* The same without choosing the process, for use while scans go on. */
+/* As diagnose_process_text(), without choosing the process: for use while scans go on. */
 const char *diagnose_pid_text(struct diagnose *g, uint64_t epid);
 
-/* Takes a process that the last scan did not see. */
+/* Counts a process that was spawned since the scan before, as a child of its parent. */
 void diagnose_restarts_born(struct diagnose *g, const struct process_facts *p);
-/* To be called after each scan; after the last one. */
+/* _sample() is to be called after each scan, _finish() after the last one. */
 void diagnose_restarts_sample(struct diagnose *g);
 void diagnose_restarts_finish(struct diagnose *g);
 void diagnose_restarts_close(struct diagnose *g);
 
-/* Writes the answer; makes the commands of the findings such that they can be typed. */
+/* Writes the answer.  Completes the commands of the findings, so that they can be typed. */
 int diagnose_show(const struct command_context *ctx, const struct diagnose *g, struct render *r,
 		  struct findings *findings, struct error *err);
 

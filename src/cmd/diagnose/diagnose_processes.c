@@ -28,7 +28,7 @@
 #define TIMER_RECEIVERS	  5
 /* Shorter mailboxes are not reported. */
 #define MAILBOX_LEAST 1000
-#define HEAP_LEAST    (1u << 17) /* words that a heap has grown */
+#define HEAP_LEAST    (1u << 17) /* least growth of a heap that is reported, in words */
 /* How long binaries of processes are searched for, at most. */
 #define BINARIES_NS 500000000u
 
@@ -81,7 +81,7 @@ static bool name_equal(const void *ctx, uint32_t id, const void *key)
 	return g->names.data[id].name == *(const uint64_t *)key;
 }
 
-/* Counts if a registered name has another process than in the last scan. */
+/* Counts how often a registered name has another process than in the scan before. */
 static void take_name(struct diagnose *g, const struct process_facts *p)
 {
 	struct watched_name new = {p->registered, p->epid, p->parent, 0}, *known;

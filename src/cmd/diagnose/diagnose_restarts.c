@@ -112,7 +112,8 @@ static bool ask(struct diagnose *g, struct watched_parent *b, int64_t since, str
 	return b->supervisor;
 }
 
-/* Adds new restarts: `since` includes last_nr ones that were counted before. */
+/* Adds new restarts: now->since also has the last_nr restarts of the second b->last, which were
+ * counted before. */
 static void take_noted(struct watched_parent *b, const struct noted *now)
 {
 	if (b->asked && now->since > b->last_nr)

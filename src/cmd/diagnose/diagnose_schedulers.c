@@ -16,10 +16,10 @@
 #include "beam/sched/sched_function.h"
 #include "target/proc.h"
 
-/* The function of a slice is found if the slice is at least that long. */
+/* The function of a time slice is searched for if the slice is at least this long. */
 #define LONG_NS 50000000u
-/* A thread that used more CPU time than that in one slice and call cannot be in Erlang code, which
- * would have used up its reductions before. */
+/* A thread that used more CPU time than this in one time slice and one call cannot be in Erlang
+ * code, which would have used up its reductions before. */
 #define LONG_CALL_NS 25000000u
 #define RUNNING_MAX  1024u /* processes that are counted, at most: the first ones seen */
 #define BLOCKED_MAX  64u   /* functions that are counted, at most */
@@ -102,7 +102,7 @@ static const char *function_of(struct diagnose *g, const struct watched_schedule
 	from = sched_function(g->n, &g->source.code, g->sites, s->one, off_cpu ? s->now.ip : 0,
 			      times && s->now.times.cpu_ns >= s->begin.times.cpu_ns + LONG_CALL_NS,
 			      &text);
-	/* The function in which a slice began says nothing about a long one. */
+	/* A long slice need not still be in the function in which it began. */
 	if (from != FUNCTION_UNKNOWN && from != FUNCTION_SLICE_START)
 		name = diagnose_text(g, text.buf);
 	strbuf_free(&text);
@@ -117,7 +117,7 @@ static void take_slice(struct diagnose *g, struct watched_scheduler *s)
 	uint64_t ns = g->last_ns - one->same_ns, waited = 0;
 	bool blocked = s->now.where == THREAD_IN_SYSCALL, fd, same;
 
-	/* On a dirty scheduler the time of waiting for a CPU counts, too. */
+	/* Time of waiting for a CPU is not part of a slice, except on a dirty scheduler. */
 	if (!out->dirty && s->now.has_times && s->begin.has_times)
 		waited = s->now.times.wait_ns - s->begin.times.wait_ns;
 	/* The kernel accounts a wait for a CPU when it ends: the length of one that is under way is
@@ -175,7 +175,8 @@ static void count_blocked(struct diagnose *g, struct watched_scheduler *s)
 	strbuf_free(&text);
 }
 
-/* Counts a process once per sample, as it may move to another scheduler while they are read. */
+/* Counts a process once per sample, as it may move to another scheduler while schedulers are
+ * read. */
 static void count_running(struct running_counts *counts, uint64_t epid, unsigned int sample)
 {
 	for (size_t i = 0; i < counts->v.len; i++) {
@@ -218,7 +219,8 @@ static void take(struct diagnose *g, struct watched_scheduler *s, uint64_t same_
 			g->d.nr_gc++;
 			count_running(&g->collecting, now->epid, g->d.scheduler_samples);
 		}
-		/* Both readings saw this slice: the thread was in it when it was read. */
+		/* Both readings saw this slice: so the state of the thread, read in between,
+		 * belongs to it. */
 		else if (same_before == s->one->same_ns && !out->dirty)
 			count_blocked(g, s);
 	}
@@ -303,7 +305,7 @@ static void add_times(struct diagnose *g)
 		wait += (double)(last.wait_ns - s->first.wait_ns);
 	}
 	g->d.cpu_used = ns > 0 ? cpu / ns : NAN;
-	/* Not known if the node did next to nothing. */
+	/* The share is too inexact if the threads wanted less than 20 % of a core. */
 	g->d.cpu_wait = ns > 0 && cpu + wait >= 0.2 * ns ? wait / (cpu + wait) : NAN;
 }
 

@@ -12,7 +12,7 @@
 #include "export/export.h"
 #include "view/diagnose/findings_view.h"
 
-/* "ps --sort memory" -> "ebeam ps -p 4711 --sort memory" */
+/* Completes a command: "ps --sort memory" becomes "ebeam ps -p 4711 --sort memory". */
 static void complete_command(char **command, const struct command_context *ctx, int os_pid)
 {
 	int name = (int)strcspn(*command, " ");
