@@ -29,7 +29,7 @@ struct dist_reading {
 	struct port_list ports;
 	struct socket_table sockets;
 	struct epmd_names epmd;
-	struct error no_epmd; /* why epmd is not known */
+	struct error no_epmd; /* why the names of epmd are not known */
 	bool live;
 	struct dist_answer answer;
 	VEC(struct dist_row) rows; /* of `answer`: all nodes but this one */

@@ -88,7 +88,7 @@ static struct lookup look_up(struct reading *r, uint64_t addr)
 		return r->lookups.data[id];
 	stack_frame_locate(&r->d->code, &f, &l);
 	new.code = jit_serial(r->d->code.jit, addr) != 0;
-	if (!new.code && !r->synced) { /* loaded since, perhaps */
+	if (!new.code && !r->synced) { /* it may have been loaded after the list was read */
 		r->synced = true;
 		jit_sync(r->d->code.jit, NULL);
 		stack_frame_locate(&r->d->code, &f, &l);
@@ -169,8 +169,8 @@ static void resolve(struct reading *r, const struct stack_group *g)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Of a stack that could not be read only the status is shown; mostly the process runs all the
- * time. */
+/* Adds a process whose stack could not be read, mostly because it runs all the time: only its
+ * status is shown. */
 static void add_not_read(struct reading *r, size_t i)
 {
 	uint32_t what = (uint32_t)process_status_of(r->d->list.data[i].state);
@@ -515,7 +515,7 @@ int cmd_dump(struct command_context *ctx, struct error *err)
 out:
 	dump_close(&d);
 	render_free(&render);
-	if (!rc && opt.watch_ns) { /* the node may have exited: the answers are whole */
+	if (!rc && opt.watch_ns) { /* the node may have exited: the answers are complete */
 		beam_node_close(d.n);
 		return 0;
 	}

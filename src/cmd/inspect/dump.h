@@ -48,8 +48,8 @@ struct dump {
 	/* Items are ids of frames in `names`: the current function (0 = none), then the frames of
 	 * the stack, top first.  Members are indices in `list`. */
 	struct stack_groups groups;
-	uint32_t *order;    /* of groups, most first */
-	uint32_t *group_of; /* of each process, DUMP_NO_GROUP = no stack */
+	uint32_t *order;    /* indices of groups; those with most processes first */
+	uint32_t *group_of; /* index of each process's group; DUMP_NO_GROUP = no stack */
 	uint64_t vanished, torn, stale, cut, unknown_frames;
 	bool want_waits, want_old;
 	struct waits waits;	    /* if want_waits */
@@ -79,7 +79,7 @@ struct dump_process dump_process(const struct dump *d, uint32_t member, bool nam
 
 /* To be called after each reading: fills d->seen, with the times of waits that were seen before. */
 void dump_waits_remember(struct dump *d);
-/* Write the answer, --waits and --old-code, as text or JSON. */
+/* Write the answer of `ebeam dump`, of --waits and of --old-code, as text or JSON. */
 int dump_stacks(const struct dump *d, const struct command_context *ctx, FILE *f, bool text,
 		struct error *err);
 int dump_waits(const struct dump *d, const struct command_context *ctx, FILE *f, bool text,

@@ -20,7 +20,7 @@
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
-/* "#Ref<0.1.2.3>", "<0.1.2.3>" or "0.1.2.3". */
+/* Is `what` the id of the table: "#Ref<0.1.2.3>", "<0.1.2.3>" or "0.1.2.3"? */
 static bool is_id(const char *id, const char *what)
 {
 	return strcmp(what, id) == 0 || strcmp(what, id + strlen("#Ref")) == 0 ||

@@ -242,7 +242,7 @@ static void add_stack(struct inspect *x)
 	strbuf_free(&text);
 }
 
-/* As an element of process_info(P, monitors), (P, monitored_by), (P, suspending). */
+/* Adds a monitor as process_info(P, monitors), (P, monitored_by) or (P, suspending) shows it. */
 static void add_monitor(struct inspect *x, struct strbuf *out, const struct monitor_item *m)
 {
 	const char *separator = x->reader.style == TERM_STYLE_ELIXIR ? ", " : ",";

@@ -29,7 +29,8 @@ struct port_reading {
 	struct port_list ports;
 	struct socket_table sockets;
 	VEC(struct port_row) rows;
-	/* Of the rows: all texts; those of ports.terms (links, monitors); states of inet. */
+	/* What rows point to: all texts; texts of ports.terms (links, monitors), in their order;
+	 * states of sockets that inet_drv has. */
 	struct arena texts;
 	VEC(const char *) ids;
 	VEC(const char *) inet;
@@ -226,7 +227,7 @@ const struct row_source port_rows = {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Ports with the longest queue first. */
+/* Ports with the longest queue first, then those with most output. */
 static int by_queue_and_output(const void *a, const void *b)
 {
 	const struct port_row *x = a, *y = b;

@@ -155,7 +155,7 @@ static struct port_io_shown row_of(struct view *v, const struct port_io_row *r)
 	return row;
 }
 
-/* Sorts `rows`. */
+/* Sorts `rows`, and makes of each the row that is shown. */
 static struct port_io_shown *make_rows(struct view *v, struct port_io_row *rows, size_t nr)
 {
 	struct port_io_shown *made = xcalloc(nr, sizeof(*made));

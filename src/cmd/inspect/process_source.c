@@ -118,7 +118,8 @@ static uint32_t atom_string(struct process_source *s, uint64_t term)
 	return id;
 }
 
-/* My.Worker instead of Elixir.My.Worker, and quotes where Erlang needs them. */
+/* String id of an atom as code writes it: My.Worker instead of Elixir.My.Worker, and with quotes
+ * where Erlang needs them. */
 static uint32_t written_string(struct process_source *s, uint64_t term)
 {
 	uint64_t index = term >> 6;
@@ -161,7 +162,7 @@ static bool same_call(const void *ctx, uint32_t id, const void *key)
 	return memcmp(((const struct process_source *)ctx)->calls.data[id].mfa, key, 24) == 0;
 }
 
-/* M:F/A as text; 0 = none. */
+/* String id of "M:F/A"; 0 = none. */
 static uint32_t call_string(struct process_source *s, const uint64_t mfa[3])
 {
 	struct process_call new = {.mfa = {mfa[0], mfa[1], mfa[2]}};

@@ -36,7 +36,7 @@ struct process_source {
 	VEC(struct process_call) calls;
 	struct idmap function_index, call_index;
 	uint64_t undecoded; /* messages without their size, see beam/process/process.h */
-	size_t kept;	    /* strings after the last process_source_renew() */
+	size_t kept;	    /* number of strings after the last process_source_renew() */
 	bool anew;	    /* do not take names from rows of the reading before */
 };
 
@@ -51,16 +51,16 @@ unsigned int process_source_what(const struct process_source *s);
  * which has not run since, its names are taken over. */
 void process_source_row(struct process_source *s, const struct process_facts *p,
 			const struct process_row *before, struct process_row *row);
-/* Pid term -> pid of a row. */
+/* Makes of a pid term what process_row.pid has. */
 uint64_t process_source_pid(struct process_source *s, uint64_t term);
 /* The ancestors of a process ($ancestors), nearest first, then its parent: pids, or
  * PROCESS_PID_TEXT with the registered name of a process of this node.  Returns how many. */
 unsigned int process_source_ancestors(struct process_source *s, const struct process_facts *p,
 				      uint64_t *ancestors, unsigned int max);
 /*
- * Until process_source_renewed(), that is, in the next reading, all names are looked up anew, as
- * code may have been loaded.  Strings that none of `rows`, all rows that exist, refers to may be
- * freed; then ids in the rows change, their names do not.
+ * In the next reading, until process_source_renewed(), all names are looked up anew, as code may
+ * have been loaded.  `rows` must be all rows that exist: strings that they do not refer to may be
+ * freed; then the string ids in the rows change, but not what they name.
  */
 void process_source_renew(struct process_source *s, struct process_row *rows, size_t nr);
 void process_source_renewed(struct process_source *s);

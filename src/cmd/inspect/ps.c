@@ -24,7 +24,7 @@
 
 #define TTY_ROWS   50u /* of a table on a terminal, if -n does not say how many */
 #define TEXT_WIDTH 48u
-/* With --watch names are looked up anew after so long, as code may have been loaded. */
+/* With --watch names are looked up anew after this time, as code may have been loaded. */
 #define FORGET_NS 10000000000ull
 
 struct ps {
@@ -99,7 +99,8 @@ static int keep_block(void *arg, struct process_facts *block, size_t nr)
 		struct process_row row;
 
 		process_source_row(&ps->source, &block[i], row_before(ps, block[i].slot), &row);
-		/* With --watch the next reading needs all rows, for rates; a tree, too. */
+		/* All rows are kept for --watch, as the next reading needs them for rates, and for
+		 * --tree. */
 		if (!watch && !tree && !is_wanted(ps, &row))
 			continue;
 		vec_push(&ps->rows.v, row);
