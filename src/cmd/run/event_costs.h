@@ -10,7 +10,7 @@ struct event_costs {
 	double spent_ns, own_ns, wall_ns; /* sums in which older intervals weigh less (`left`) */
 	struct controller_cost last;	  /* at the last event_costs_take() */
 	struct {
-		double spent_ns;    /* such a sum */
+		double spent_ns;    /* as above, of the probes of the kind */
 		uint64_t before_ns; /* session_kind_ns() at the last event_costs_take() */
 	} by_kind[NR_EVENT_KINDS];
 };

@@ -28,7 +28,7 @@
 
 #define DRAIN_EVERY_NS 50000000u
 #define FLUSH_EVERY_NS 1000000000u
-#define LONG_NS	       10000000u /* long_gc, long_schedule without --longer-than */
+#define LONG_NS	       10000000u /* threshold of long_gc and long_schedule without --longer-than */
 
 /* ---- records --------------------------------------------------------------------------------- */
 
@@ -153,7 +153,8 @@ static bool goes_on(void *arg)
 	return !run->stopped && reader_keeps_up(run, false);
 }
 
-/* source_consumer.go_on after they were detached: takes all that is left, if it can be written. */
+/* source_consumer.go_on after the probes were detached: drains the rings to the end, unless writing
+ * fails. */
 static bool goes_on_at_end(void *arg)
 {
 	return reader_keeps_up(arg, true);

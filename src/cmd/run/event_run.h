@@ -53,9 +53,10 @@ struct event_consumer {
 	const struct live_calls *calls;
 	int (*call)(void *arg, const struct event *ev); /* as event() */
 	/* Error of the number of calls of Erlang functions that were shown, as `error` of struct
-	 * breakpoints_state; negative = none is known (-n).  NULL = the error of all hits. */
+	 * breakpoints_state; negative = not known (-n was reached).  NULL = the error of all hits. */
 	double (*call_error)(void *arg);
-	/* The same for C functions, as coverage_error().  NULL = coverage_error() of all calls. */
+	/* Error of the number of calls of C functions, as coverage_error().  NULL =
+	 * coverage_error() of all calls. */
 	double (*c_call_error)(void *arg);
 	uint64_t drain_every_ns; /* how often the rings are drained; 0 = DRAIN_EVERY_NS */
 	/* Every record that is no event, after the stream took it.  NULL ok. */
@@ -111,7 +112,7 @@ struct event_rates;
 void event_run_miss(struct event_run *run, struct event_rates *rates);
 /* Is `path` the name of a capture (.ebeam)?  NULL ok. */
 bool event_run_is_capture(const char *path);
-/* Events that the consumer took. */
+/* Number of events that the consumer took. */
 uint64_t event_run_taken(const struct event_run *run);
 
 /*

@@ -17,7 +17,8 @@ int event_run_filter(struct event_run *run, struct error *err)
 	f->process = o->process;
 	f->from = o->from;
 	f->to = o->to;
-	if (run->consumer->either || run->consumer->counts) /* others filter for themselves */
+	/* Other consumers filter for themselves. */
+	if (run->consumer->either || run->consumer->counts)
 		f->longer_than_ns = o->longer_than_ns;
 	if (o->initial_call && event_call_parse(o->initial_call, &f->call) != 0)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,

@@ -26,7 +26,7 @@ struct event_run {
 	struct event_filter filter;
 	uint64_t flushed_ns; /* when the capture was last flushed */
 	struct loop_alarm *drain;
-	uint64_t random;	/* random.h */
+	uint64_t random;	/* state of random_uniform() */
 	uint64_t deadline_ns;	/* CLOCK_MONOTONIC; 0 = none */
 	uint64_t seen_until_ns; /* live: all events before that time were taken */
 	uint64_t span_start_ns; /* start of the interval of the next answer */
@@ -41,8 +41,8 @@ struct event_run {
 };
 
 /* ---- event_run_plan.c ------------------------------------------------------------------------ */
-/* Chooses the kinds that are sampled in memory, without probes: those of a least duration that is
- * long enough for that (SLICE_WATCH_LEAST_NS), unless --source asks for probes. */
+/* Chooses the kinds that are sampled in memory, without probes: those that have a least duration of
+ * SLICE_WATCH_LEAST_NS or more, unless --source asks for probes. */
 void event_run_plan_unprobed(struct event_run *run);
 /* Plans the probes, and warns of kinds that cannot be probed.  ERROR_KIND_UNSUPPORTED: none can. */
 int event_run_plan(struct event_run *run, struct error *err);

@@ -44,7 +44,7 @@ static int decimals(double share)
 	return nr;
 }
 
-/* The largest coverage_error() of the kinds that were seen; 0 = one of them is not known. */
+/* The largest coverage_error() of the kinds that were seen; 0 = that of a kind is not known. */
 static double error_of(const struct coverage *c, uint64_t kinds)
 {
 	double widest = 1;
@@ -67,7 +67,7 @@ static double error_of(const struct coverage *c, uint64_t kinds)
 	return widest;
 }
 
-/* A factor above this makes a range that is of no use. */
+/* An estimate with a larger error, as a factor, is shown as a guess. */
 #define ERROR_MAX 100.0
 
 /* ": totals +-12 %"; the error of a row is larger, as it has fewer events. */
@@ -242,7 +242,7 @@ void event_run_report(struct event_run *run)
 				  "--process)"
 				: "a ring buffer was full; ask for fewer kinds (-e), or give "
 				  "ebeam more CPU");
-	/* target_open() has reported it of a live node. */
+	/* Of a live node target_open() has warned already. */
 	if (run->ctx->opt.input && *run->stream.untested)
 		log_warn("ebeam: OTP %s was read %s", run->stream.otp, run->stream.untested);
 	log_warn("%s", line.buf);

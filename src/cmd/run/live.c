@@ -582,7 +582,8 @@ bool live_sample_clocks(struct live *l, struct sample_clocks *out)
 			  l->node_stat.stime_ticks) /
 		 (double)sysconf(_SC_CLK_TCK);
 	out->spent_ns = (double)session_counter(l->session, COUNTER_PROBE_NS);
-	/* Programs of samples run in interrupts; their time is counted as the node's. */
+	/* The kernel counts programs of samples, which run in interrupts, as CPU time of the
+	 * node. */
 	out->own_ns = busy_s * 1e9 - out->spent_ns;
 	out->wall_ns = (double)(clock_monotonic_ns() - l->start_ns);
 	return true;

@@ -30,8 +30,8 @@ struct live {
 	double own_start_s;
 	uint64_t thread_data;		/* beam_resolver_thread_data() */
 	struct sched_watch *schedulers; /* NULL: not watched */
-	uint64_t schedulers_ns;		/* when they were reported last */
-	struct slice_watch *slices;	/* NULL: likewise */
+	uint64_t schedulers_ns;		/* when their records were last added */
+	struct slice_watch *slices;	/* NULL: not watched */
 	uint64_t slices_ns;		/* threshold of slices that are reported */
 	uint64_t slices_least_ns;	/* all slices of at least that length were seen */
 	struct strbuf warnings;		/* of live_add_warning(), one a line */
@@ -55,7 +55,7 @@ struct live_config {
 	bool event_stacks;
 	double max_overhead;	    /* percent; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
-	uint64_t longer_than_ns;    /* of long_gc, long_schedule */
+	uint64_t longer_than_ns;    /* threshold of long_gc and long_schedule */
 	/* No names are looked up, which saves time and memory here and in the probes: enough to
 	 * count events.  Excludes stacks and samples. */
 	bool unnamed;
@@ -69,7 +69,8 @@ struct live_config {
 int live_session_config(struct session_config *out, struct beam_node *n,
 			struct beam_resolver *resolver, const struct live_config *asked,
 			struct error *err);
-/* Everything but session_start().  On failure live_close() is called. */
+/* Opens resolver, session and enricher; the caller calls session_start().  On failure all is
+ * closed. */
 int live_open(struct live *l, struct beam_node *n, const struct live_config *config,
 	      struct error *err);
 /* Without a session, for commands that only read memory: the only records are those added by
@@ -100,7 +101,7 @@ void live_end_schedulers(struct live *l);
 bool live_sees_slices(const struct beam_node *n); /* does live_watch_slices() work on n? */
 /* Long slices, collections and NIF calls, sampled in memory (slice_watch.h). */
 int live_watch_slices(struct live *l, const struct slice_watch_config *config, struct error *err);
-/* Adds an event for each that has ended. */
+/* Adds an event for each slice, collection or NIF call that has ended. */
 void live_add_slices(struct live *l);
 /* Adds the last events, and ends the sampling.  Sets slices_least_ns; warns if samples were too far
  * apart to see all that was asked for. */

@@ -21,9 +21,9 @@ struct weigh {
 	struct summary summary;
 };
 
-/* Chooses the name of the output, if -o does not; *capture = path of a capture to write (NULL). */
+/* Chooses the name of the output, if -o does not; *capture: NULL, or the capture to write. */
 int weigh_name(struct weigh *w, struct event_run *run, const char **capture, struct error *err);
-/* Opens the output before anything is recorded, so that an error is found then. */
+/* Opens the output.  To be called before anything is recorded, so that an error comes early. */
 int weigh_open(struct weigh *w, struct event_run *run, struct error *err);
 /* Adds a record that is no event of the VM, such as a call. */
 void weigh_other(struct weigh *w, const struct event *ev);
