@@ -248,8 +248,8 @@ static void begin_late(struct trace *t, struct call_under_way *call)
 	}
 }
 
-/* A call ended: it returned, or `ev` is a process_exception.  The time that tracing took is taken
- * off its duration; as that time is an average, the result may be negative, and is 0 then. */
+/* A call ended: it returned, or `ev` is a process_exception.  The time that tracing took, an
+ * average, is subtracted from its duration, which is 0 if less time passed. */
 static void ended(struct trace *t, const struct event *ev, struct call_under_way *call)
 {
 	uint64_t ns;
@@ -309,7 +309,7 @@ static void on_other(void *arg, const struct event *ev)
 		call_follow_coverage(t->pairs, event_run_stream(t->run), ev);
 }
 
-/* The session's cost is that of uprobes only. */
+/* Adds the cost of breakpoints: the session's cost, shown elsewhere, is that of uprobes only. */
 void trace_add_cost(const struct trace *t, struct strbuf *line)
 {
 	if (t->last.hits)

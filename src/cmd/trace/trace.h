@@ -20,8 +20,8 @@
 #include "probe/session/call_probes.h"
 
 #define TRACE_FUNCTIONS_MAX EBEAM_CALL_FUNCTIONS
-/* The time that hits take is taken off durations, and known on average only: a duration up to
- * 1/TRACE_UNSURE of what was taken off may be none. */
+/* The time of hits is subtracted from durations, but is known as an average only: a duration of up
+ * to 1/TRACE_UNSURE of what was subtracted may be 0 in fact. */
 #define TRACE_UNSURE 4
 #define TRACE_RATE   10000 /* hits a second and thread */
 #define TRACE_EACH_BY_ITSELF                                                                       \
@@ -106,7 +106,7 @@ struct trace_points {
 	uint64_t refused_ns;		/* when a return site last got no breakpoint; 0 = never */
 	unsigned int hit_ns[2]; /* cost of a hit as last recorded: of breakpoints, of uprobes */
 	uint64_t begin_ns;	/* when entries got their breakpoints, as the last of all probes */
-	uint64_t known_ns;	/* up to then gaps have been recorded */
+	uint64_t known_ns;	/* gaps have been recorded up to this time */
 	uint64_t lost;		/* records lost so far, see lost_so_far() */
 };
 
@@ -123,11 +123,11 @@ struct trace_code {
 	uint64_t next_ns;   /* when to move the breakpoints, or try again */
 	uint64_t settle_ns; /* when to check once more, as NIFs appear later; 0 = never */
 	uint64_t unwatched_ns, changes; /* sum of times behind; how often code was loaded */
-	bool reported;			/* why breakpoints stay behind */
+	bool reported;			/* a warning said why breakpoints stay behind */
 };
 
-/* Everything but the breakpoints at entries, which trace_points_begin() sets last, so that the
- * exception that ends a traced call is always seen. */
+/* Opens everything but the breakpoints at entries, which trace_points_begin() sets last, so that
+ * the exception that ends a traced call is always seen. */
 int trace_points_open(struct trace *t, struct error *err);
 int trace_points_begin(struct trace *t, struct error *err);
 /* Removes the breakpoints.  The list of return sites is kept for records that still arrive, until
@@ -150,7 +150,7 @@ void trace_sites_predict(struct trace *t);
 void trace_sites_arm(struct trace *t);
 /* Disarms the site of the fewest calls, which frees a debug register; false if none is armed. */
 bool trace_sites_give_up(struct trace_points *p);
-/* session_peek(): arms the return site of a raw record of a call at once.  `arg` = struct trace. */
+/* Callback of session_peek(): arms the return site of a raw record of a call at once. */
 void trace_sites_predict_returns(void *arg, const struct rec_header *rec);
 /* A call at ts_ns returns to `site`: will its end be seen?  Arms the site for the next calls. */
 bool trace_sites_caught(struct trace *t, uint64_t site, uint64_t ts_ns);

@@ -20,9 +20,10 @@
 /* What cannot be found or armed is tried again at each tick; after PATIENCE_NS every RETRY_NS. */
 #define PATIENCE_NS 1000000000u
 #define RETRY_NS    1000000000u
-/* Functions become NIFs a bit after the module has its library: checked again after so long. */
+/* Functions become NIFs a bit after the module has its library: checked again after this time. */
 #define SETTLE_NS 50000000u
-/* Patterns that name no module are looked up again after any load, but not more often. */
+/* Patterns that name no module are looked up again after any load of code, once in this time at
+ * most. */
 #define ANY_NS 250000000u
 
 static bool is_of_any_module(const struct trace *t)

@@ -73,8 +73,9 @@ static bool takes_much(double hits_ns, double on_ns)
 	return 10 * hits_ns > on_ns;
 }
 
-/* The error (log of a factor) of a number of calls, of which `seen` of `hits` hits were wanted: the
- * error of all hits, and that of the part, which is large if few were seen. */
+/* The error (log of a factor) of an estimated number of calls.  It has two parts: the error of the
+ * number of all hits, `of_all`, and that of the part of the hits that were wanted, `seen` of
+ * `hits`, which is large if few were seen. */
 static double error_of_part(uint64_t seen, double of_all, double hits)
 {
 	double part = hits > 0 ? MIN((double)seen / hits, 1) : 1;

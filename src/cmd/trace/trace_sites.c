@@ -80,13 +80,13 @@ static void arm_site(struct trace *t, struct trace_site *s)
 		return;
 	}
 	s->armed_ns = clock_monotonic_ns();
-	s->serial = jit_serial(jit, s->addr - 1); /* the call ends there */
+	s->serial = jit_serial(jit, s->addr - 1); /* -1: inside of the call instruction */
 }
 
 /*
  * Finds all return sites of the functions in the code, if there are registers for all of them: then
  * even the end of the first call from each is seen.  They are armed later, with the entries, as the
- * search takes its time.
+ * search may take long.
  */
 void trace_sites_predict(struct trace *t)
 {
