@@ -441,7 +441,7 @@ const struct command commands[] = {
 				   OPT(LONGER_THAN), OPT(INITIAL_CALL), OPT(DEPTH), OPT(SIZE),
 				   OPT(RATE), OPT(HISTOGRAM), OPT(COUNT), OPT(ARGS), OPT(FORMAT),
 				   OPT(CAPTURE), OPT(CALL_WEIGHT), OPT(BY), OPT(LINES)),
-		.max_args = 65, /* one too many is reported as such */
+		.max_args = 65, /* one more than are allowed, for an error that says so */
 		.formats = FORMATS_EXPORT | FORMATS_TEXT,
 		.format_default = "by the suffix of -o, else lines",
 		.duration_default = "15s; of a capture all",

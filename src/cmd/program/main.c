@@ -23,9 +23,9 @@
 #include "target/privilege.h"
 
 /*
- * A program may be started with descriptors 0 to 2 closed; the next file it opens would then
- * become its standard output.  They are filled with /dev/null, opened the wrong way round, so
- * that using them fails as it would on a closed one.
+ * A program may be started with descriptors 0 to 2 closed; the next file it opens would then become
+ * its standard output.  They are filled with /dev/null, standard input for writing and the others
+ * for reading, so that using them fails as it would on a closed one.
  */
 static void fill_standard_descriptors(void)
 {
@@ -111,7 +111,7 @@ static int dispatch(struct command_context *ctx, int argc, char **argv, struct e
 	return run_command(ctx, argc - 2, argv + 2, err);
 }
 
-/* Logs an error, with the limit to raise or the filter to change if the code is of one. */
+/* Logs an error; if its code is that of a limit or a filter, with what to raise or change. */
 static void report(const char *text, int code)
 {
 	const char *fix = error_limit_fix(code);

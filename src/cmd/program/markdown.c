@@ -7,7 +7,7 @@
 
 #include "base/xalloc.h"
 
-/* Least width of a wrapped column, and how many columns may be wrapped. */
+/* Least width of a wrapped column, and the most columns of a table with wrapped ones. */
 #define COLUMN_MIN  16
 #define WRAPPED_MAX 4
 #define COLUMN_GAP  2
