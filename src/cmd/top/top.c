@@ -215,7 +215,7 @@ const char *top_next_warning(struct top *t)
 	return NULL;
 }
 
-/* Opens what belongs to t->node, which is open. */
+/* Opens the readers of t->node's totals and processes. */
 static int open_node(struct top *t, struct error *err)
 {
 	int rc = top_node_open(t, err);
@@ -290,7 +290,8 @@ static int open_capture(struct top *t, struct error *err)
 					err);
 }
 
-/* Without the usual advice: rates count lost events, and the user did not choose the kinds. */
+/* Reports lost events, without the usual advice to ask for fewer kinds: rates count lost events,
+ * and the user did not choose the kinds. */
 static void report_lost_events(struct summary *s)
 {
 	uint64_t lost = s->counters[COUNTER_EVENTS_LOST];

@@ -65,7 +65,7 @@ struct top {
 	uint64_t processes_frame;    /* frame.frames when processes were read; 0 = never */
 	struct top_samples *samples; /* NULL = none */
 	char samples_error[1100];    /* why there are none; "" */
-	struct summary summary;	     /* of samples and events that were closed, of all nodes */
+	struct summary summary;	     /* of sampling and probes that have ended, of all nodes */
 	struct process_totals sums;  /* of the nodes before this one */
 	uint64_t readings;	     /* frames of the nodes before this one */
 	unsigned int warned;	     /* bit set: warnings that top_next_warning() has returned */
@@ -115,12 +115,12 @@ struct event_rates *top_event_rates(struct top *t);
 /* The index of the panel of that name, which must exist. */
 unsigned int top_panel_find(const char *name);
 
-/* One step: all of the above.  -ESRCH: the node has exited, and the frame says so.  If sampling
- * fails, steps go on without samples, and samples_error says why. */
+/* One step: reads totals, samples, the panel and events.  -ESRCH: the node has exited, and the
+ * frame says so.  If sampling fails, steps go on without samples, and samples_error says why. */
 int top_step(struct top *t, struct error *err);
 /* After a pause: the next step computes no rates against the last reading. */
 void top_forget_before(struct top *t);
-/* Between two steps: takes samples in; handles errors as top_step() does. */
+/* To be called between two steps: drains the samples; handles errors as top_step() does. */
 void top_drain(struct top *t);
 
 /* The frame as one line of JSON. */

@@ -17,7 +17,7 @@
 #define NONE	 "(none)"
 
 struct leader {
-	uint64_t key; /* pid as in rows + 1 */
+	uint64_t key; /* process_row.pid of the group leader, plus 1 (not 0) */
 	uint32_t row;
 };
 
@@ -33,7 +33,7 @@ struct top_apps {
 	struct ets_table table;
 	struct apps apps;
 	uint64_t read_ns;	      /* when apps were read, 0 = never */
-	VEC(struct top_app_row) rows; /* as apps.v, then a row for the rest */
+	VEC(struct top_app_row) rows; /* one for each of apps.v, then one for the rest */
 	struct keytab leaders;	      /* of struct leader: group leader -> row */
 	VEC(struct module) modules;
 	struct idmap module_index;

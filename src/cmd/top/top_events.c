@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * See top_events.h.  The thread owns node, probes and stream; what it shares is protected by
- * `lock`. It takes the lock for each record, and not while it drains and sorts the rings, which
- * takes long in a storm of events: so nobody waits for that.
+ * `lock`.  It takes the lock for each record, and not while it drains and sorts the rings, which
+ * takes long in a storm of events: so the thread that shows the rates does not wait for that.
  */
 #include "cmd/top/top_events.h"
 
@@ -35,7 +35,7 @@
 #define GIVE_WAY_NS 20000
 /* Time constant of the average of costs: older ones weigh less. */
 #define COST_FADES_S 10.0
-/* Rates of a shorter interval would be of no use. */
+/* Rates of a shorter interval would be too inexact. */
 #define STEP_LEAST_S 0.1
 /* How much older than now the end of an interval may be: events come SESSION_WINDOW_NS later, and
  * rings are drained only now and then. */
@@ -71,7 +71,7 @@ struct top_events {
 	struct event_rates shown;
 	uint64_t stepped_ns; /* end of the last interval, in the clock of events */
 	uint64_t forget_ns;  /* rates of an interval that began before are dropped; 0 = none are */
-	double cost;	     /* percent of the last step; NAN */
+	double cost;	     /* percent, as of the last step; NAN = not known */
 	struct event_costs costs;
 
 	bool wait; /* the other thread waits for the lock; atomic */
@@ -112,7 +112,7 @@ static void report_missing(struct top_events *e)
 	}
 }
 
-/* rc; -ECANCELED instead of 0 if the thread is to stop. */
+/* Returns rc, but -ECANCELED instead of 0 if the thread is to stop. */
 static int go_on(struct top_events *e, int rc)
 {
 	pthread_mutex_lock(&e->lock);

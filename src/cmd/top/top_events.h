@@ -63,7 +63,7 @@ void top_events_forget(struct top_events *e);
  * of the last step; COUNTER_BAD_RECORD includes records that were refused or of unknown kind.
  */
 uint64_t top_events_counter(struct top_events *e, enum counter_id id);
-/* Rates of the last step; before the first one, rows of kinds that are waited for. */
+/* Rates of the last step; before the first one, a row without numbers for each kind. */
 struct event_rates *top_events_rates(struct top_events *e);
 
 #endif

@@ -123,8 +123,8 @@ static int has_read(struct live_top *l, int rc, struct error *err)
 	return l->quit;
 }
 
-/* Is that the last frame?  -n counts frames with rates, which the first one has not.  -d of a
- * capture is over when that much has been played. */
+/* Is the frame that was just drawn the last one?  -n counts frames with rates, which the first one
+ * has not.  -d of a capture is over when that much has been played. */
 static bool is_last(const struct live_top *l)
 {
 	const struct options *o = &l->top->ctx->opt;

@@ -43,7 +43,7 @@ struct live_top {
 
 /* Shows a message at the bottom of the screen, for MESSAGE_NS. */
 void live_top_say(struct live_top *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Shows the next warning there, unless there is a message. */
+/* Shows the next warning at the bottom of the screen, unless there is a message. */
 void live_top_report_warning(struct live_top *l);
 struct panel *live_top_panel(struct live_top *l); /* the one that is shown */
 struct top_view live_top_view(struct live_top *l, struct panel_source *source);

@@ -127,7 +127,7 @@ int live_top_do_chosen(struct live_top *l, struct error *err)
 	return 0;
 }
 
-/* Keys that mean the same everywhere. */
+/* Handles keys that mean the same in all panels and overlays. */
 static void act(struct live_top *l, enum top_action action, const struct terminal_key *key)
 {
 	switch (action) {

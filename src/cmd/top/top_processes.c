@@ -5,13 +5,13 @@
 #include "base/units.h"
 #include "view/table/process_columns.h"
 
-/* Names are looked up anew after so long, as code is loaded and unloaded. */
+/* Names are looked up anew after this time, as code is loaded and unloaded. */
 #define RENEW_NS 60000000000u
-/* Between two calls of yield(). */
+/* Time between two calls of yield(). */
 #define YIELD_NS 10000000u
 
-/* Read in each reading, for any column; but counts of links and monitors, for which trees must be
- * walked, only while a column shows them. */
+/* What each reading reads, whatever columns are shown.  Not in it are numbers of links and
+ * monitors, for which trees must be walked: they are read only while a column shows them. */
 #define NEEDS                                                                                      \
 	(PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL | PROCESS_NEEDS_FUNCTION |                       \
 	 PROCESS_NEEDS_INITIAL | PROCESS_NEEDS_MEMORY)

@@ -34,7 +34,7 @@ int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_n
 struct event_rates *top_samples_events(struct top_samples *s);
 /* At the end of a capture: warns if it is damaged.  0, or the exit code for that. */
 int top_samples_warn(const struct top_samples *s);
-/* After a pause: empties the window; there is none until the step after the next. */
+/* After a pause: empties the window, which has samples again from the second step on. */
 int top_samples_restart(struct top_samples *s, struct error *err);
 /* Adds samples, by status, and counters since the start; replaces the cost to the node. */
 void top_samples_add_summary(struct top_samples *s, struct summary *to);

@@ -3,7 +3,7 @@
  * Work of schedulers that samples of CPUs do not show, as their threads sleep in a NIF or wait for
  * a CPU.  It is known from what the VM counts as work (of dirty schedulers always, of normal ones
  * while scheduler_wall_time is on), else from how long the thread waited for a CPU, by the kernel;
- * and from the time slice that a scheduler is still in.  The part that was sampled is taken off.
+ * and from the time slice that a scheduler is still in.  What samples show of it is subtracted.
  */
 #ifndef EBEAM_CMD_TOP_WORKED_H
 #define EBEAM_CMD_TOP_WORKED_H
