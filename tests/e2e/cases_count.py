@@ -128,7 +128,7 @@ def of_capture(ctx):
         some = ctx.ebeam.ok("events", "-i", path, "--count", "-j", "-n", limit).json()["data"]["rows"]
         shown = ctx.ebeam.ok("events", "-i", path, "--count", "-n", limit).out.splitlines()
         check_equal([r["event"] for r in some], [line.split()[0] for line in shown[1:1 + limit]], f"-n {limit}")
-    for more, words in ((("--stack",), "--stack"), (("-o", "x.ebeam"), "no records")):
+    for more, words in ((("--stack",), "--stack"), (("-o", "x.ebeam"), "writes a table")):
         refused = ctx.ebeam.run("events", "-p", ctx.node.os_pid, "-d", 1, "--count", *more)
         check_equal(refused.code, 2, f"exit code of {more}")
         check_in(words, refused.err, "why")

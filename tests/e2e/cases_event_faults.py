@@ -161,17 +161,17 @@ def slow_view(ctx):
         os.close(writer)
         ctx.node.ask("happenings", "messages", 500, 20)
         for _ in range(600):
-            if any("nobody reads" in line for line in watch.err):
+            if any("has not been read" in line for line in watch.err):
                 break
             time.sleep(0.1)
-        check(any("nobody reads" in line for line in watch.err), f"{view}: {watch.err}")
+        check(any("has not been read" in line for line in watch.err), f"{view}: {watch.err}")
         if "-d" not in args:
             watch.process.send_signal(signal.SIGINT)
         with os.fdopen(reader, "rb") as f:
             out = f.read()[written:].decode()
         watch.end()
         check_equal(watch.process.returncode, 0, f"exit code of {view}; {watch.err}")
-        check_in("intervals put together", watch.err[-1], view)
+        check_in("intervals merged", watch.err[-1], view)
         check_equal(watch.closing()[1], 0, f"lost by {view}")
         if "-j" in args:
             answers = [json.loads(line) for line in out.splitlines()]

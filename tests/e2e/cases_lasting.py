@@ -35,7 +35,7 @@ def load_nifs(ctx, node):
 def check_unprobed(watch):
     """It says that it sees all, and from where on; returns that in ns."""
     check_in("0 probes attached", "\n".join(watch.err), "probes")
-    found = re.search(r" without probes: all from ([\d.]+) (ms|s) on", watch.err[-1])
+    found = re.search(r" without probes: complete from ([\d.]+) (ms|s) on", watch.err[-1])
     check(found, f"the closing line: {watch.err[-1]}")
     return float(found[1]) * {"ms": 1e6, "s": 1e9}[found[2]]
 

@@ -39,7 +39,7 @@ def full_disk(ctx):
 
 @case("where no file can be made: said before anything is measured", otp="one")
 def no_place(ctx):
-    for path, why in (("/proc/x", "No file can be made in its directory"),
+    for path, why in (("/proc/x", "No file can be created in its directory"),
                       ("none/x", "Its directory does not exist"), ("/", "Give a file name with -o"),
                       ("n" * 300, "Choose a shorter name")):
         for words in (("record", "-f", "html", "-d", "1h"), ("events", "-d", "1h"), ("dump", "-f", "html")):

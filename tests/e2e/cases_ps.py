@@ -180,7 +180,7 @@ def choosing(ctx):
     check_equal(len(text.out.splitlines()), 1 + len(big), "rows of the table")
     check_in(f"{len(big)} of {len(rows)} processes", text.err, "the closing line")
     text = ctx.ebeam.ok("ps", "-p", node.os_pid, "--where", "memory > 100k", "-n", 1)
-    check_in(f"1 of {len(rows)} processes, where memory > 100k (so are {len(big)};", text.err,
+    check_in(f"1 of {len(rows)} processes, where memory > 100k ({len(big)} match;", text.err,
              "the closing line of one of them")
 
 

@@ -465,7 +465,7 @@ def in_files(ctx):
         with open(text, encoding="utf-8") as f:
             check_equal(f.read().count("1 Processes"), 3, "frames of the text")
         check_equal(sorted(os.listdir(place)), ["x.svg", "x.txt"], "files")
-    for words, why in ((("-f", "pdf"), "text, svg"), (("-j", "-f", "svg"), "does not go")):
+    for words, why in ((("-f", "pdf"), "text, svg"), (("-j", "-f", "svg"), "cannot be combined")):
         done = ctx.ebeam.run("top", "-p", ctx.node.os_pid, *words)
         check_equal(done.code, 2, f"exit code of {words}")
         check_in(why, done.err, f"stderr of {words}")

@@ -98,7 +98,7 @@ def gone(ctx):
     before = trace.followed()
     node.ask("traced_code", "without", 2)
     trace.wait_followed(before)
-    check(any(f"{HOT} is not there any more" in line for line in trace.err), f"reported: {trace.err}")
+    check(any(f"{HOT} does not exist any more" in line for line in trace.err), f"reported: {trace.err}")
     check(node.ask("traced_code", "fill", 100, 10)["calls"] == 3000, "calls of others")
     before = trace.followed()
     node.ask("traced_code", "load", 3, 0)
@@ -162,6 +162,6 @@ def held(ctx):
     reported = [line for line in trace.err if "returns and exceptions are not seen for now" in line]
     check_equal(len(reported), 1, "times that it is reported")
     check_in("no free debug register", reported[0], "why")
-    by_cause = [line for line in trace.err if "somebody else holds the debug registers" in line]
+    by_cause = [line for line in trace.err if "another program uses the debug registers" in line]
     check_equal(len(by_cause), 1, f"causes; {trace.err}")
     check(int(re.search(r"how (\d+) calls", by_cause[0])[1]) >= 50, by_cause[0])

@@ -209,7 +209,7 @@ int loop_watch_pid(struct loop *l, int os_pid, struct error *err)
 	/* By syscall(2), as glibc has pidfd_open() only since 2.36. */
 	w.fd = (int)syscall(SYS_pidfd_open, os_pid, 0);
 	if (w.fd < 0 && errno == ESRCH)
-		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "process %d is gone", os_pid);
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "process %d has exited", os_pid);
 	if (w.fd >= 0)
 		return add(l, &w, NULL, err);
 	/* A kernel before 5.3, or a seccomp filter, has no pidfd_open(2). */

@@ -293,7 +293,7 @@ int options_check_args(const struct command *command, int nr_args, char **args, 
 				 command->args, command->name);
 	if (nr_args > command->max_args)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "'%s' does not know what to do with '%s' (see 'ebeam help %s')",
+				 "'%s': unexpected argument '%s' (see 'ebeam help %s')",
 				 command->name, args[command->max_args], command->name);
 	return 0;
 }

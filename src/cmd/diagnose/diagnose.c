@@ -628,7 +628,8 @@ int cmd_diagnose(struct command_context *ctx, struct error *err)
 	int rc;
 
 	if (opt.duration_ns > DURATION_MAX)
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "-d is 10 minutes at most here");
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-d: this command samples for 10 minutes at most");
 	if (!opt.format && !opt.output && !opt.json)
 		opt.format = "text";
 	rc = render_choose(&render, ctx->command, &opt, err);

@@ -95,15 +95,15 @@ int cmd_events(struct command_context *ctx, struct error *err)
 	int rc;
 
 	if (o->markdown && !o->list)
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--markdown goes with --list");
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--markdown needs --list");
 	if (o->list)
 		return list(ctx, err);
 	if (o->count)
 		return events_count(ctx, consumer.kinds, err);
 	if (o->watch_ns || o->columns || o->sort)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--watch, --columns and --sort go with --count: events are lines "
-				 "as they happen");
+				 "--watch, --columns and --sort need --count: without it each "
+				 "event is a line, written when it happens");
 	if (o->output && timeline_output_is_wanted(o->output)) {
 		consumer.event = on_timeline_event;
 		consumer.opened = on_opened;

@@ -155,16 +155,16 @@ static int check_options(const struct options *o, uint64_t kinds, struct error *
 {
 	if (o->stack)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--count goes without --stack: it tells how often, not where");
+				 "--count cannot be combined with --stack: counts have no stacks");
 	if (o->output && (timeline_output_is_wanted(o->output) || event_run_is_capture(o->output)))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--count makes no records of events: what it tells goes to a text "
-				 "file, or with -j to one of JSON");
+				 "--count writes a table, not events: -o cannot be a capture or a "
+				 "time line. Name a text file, or give -j for JSON");
 	/* Counting probes do not filter by duration. */
 	if (o->longer_than_ns && !o->input && kinds & event_filter_lasting_kinds())
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--count counts all events of a kind; --longer-than goes with -e "
-				 "long_gc,long_schedule there, or without --count");
+				 "--count counts all events of a kind, however long: use "
+				 "--longer-than without --count, or with -e long_gc,long_schedule");
 	return 0;
 }
 

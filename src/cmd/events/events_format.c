@@ -69,7 +69,7 @@ static void format_text(struct events_format *v, enum event_kind kind, const str
 	}
 	strbuf_free(&text);
 	if (cut)
-		strbuf_addstr(out, " (it began before, or goes on)");
+		strbuf_addstr(out, " (began before sampling, or has not ended)");
 	if (p && (p->registered || p->label)) {
 		strbuf_addstr(out, "  (");
 		add_name(out, p);

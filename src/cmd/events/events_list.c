@@ -47,7 +47,7 @@ static void describe(struct listed *l, enum event_kind kind, const struct source
 static void list_text(FILE *f, const struct listed *l)
 {
 	fprintf(f, "%s (%s)%s%s\n    %s\n    fields:", l->row->name,
-		event_group_name(l->row->group), *l->why ? ": not here, " : "", l->why,
+		event_group_name(l->row->group), *l->why ? ": not in this node, " : "", l->why,
 		l->row->summary);
 	for (unsigned int i = 0; i < l->nr_fields; i++)
 		fprintf(f, "%s %s (%s)", i ? "," : "", l->fields[i].name,

@@ -49,8 +49,9 @@ static int probe(struct node_wide_probes *p, struct beam_node *n, const struct c
 	int rc;
 
 	if (!call_target_code(&code, n, t))
-		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOENT, "%s:%s/%d is in no file",
-				 bif->module, bif->function, bif->arity);
+		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOENT,
+				 "the code of %s:%s/%d is in no file that is mapped", bif->module,
+				 bif->function, bif->arity);
 	rc = objects_file_path(n->os_pid, code.map, path);
 	if (rc)
 		return error_set(err, ERROR_KIND_PRIVILEGE, rc, "cannot open %s of the node",
@@ -129,7 +130,8 @@ void node_wide_probes_close(struct node_wide_probes *p)
 
 void node_wide_probes_list(FILE *out)
 {
-	fputs("and uprobes on BIFs that all of the node takes part in, if this release has them:",
+	fputs("and uprobes on BIFs whose work concerns all schedulers or processes, if this "
+	      "release has them:",
 	      out);
 	for (unsigned int i = 0; i < nr_node_wide_bifs; i++) {
 		const struct node_wide_bif *bif = &node_wide_bifs[i];

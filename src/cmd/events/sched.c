@@ -168,7 +168,7 @@ int cmd_sched(struct command_context *ctx, struct error *err)
 		return cmd_sched_now(ctx, err);
 	if (o->core || o->exe)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--core goes with --now: nothing happens in a core file any more");
+				 "--core needs --now: no events happen in a core file");
 	if (o->group_by == PROCESS_GROUP_FUNCTION)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--by: 'function' is not one of name, process, initial-call");

@@ -382,13 +382,14 @@ static int check_options(const struct command_context *ctx, struct error *err)
 
 	for (int id = 0; id < NR_OPTIONS; id++) {
 		if (ctx->opt.given.has[id] && !of_now.has[id])
-			return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-					 "--%s does not go with --now, which watches no events",
-					 option_rows[id].long_name);
+			return error_set(
+				err, ERROR_KIND_USAGE, -EINVAL,
+				"--%s cannot be combined with --now, which watches no events",
+				option_rows[id].long_name);
 	}
 	if (ctx->opt.core && ctx->opt.duration_ns)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "-d does not go with --core: nothing moves in a core file");
+				 "-d cannot be combined with --core: a core file does not change");
 	return 0;
 }
 

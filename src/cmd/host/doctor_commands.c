@@ -34,9 +34,10 @@
 
 #define ALL_KINDS ((1ull << NR_EVENT_KINDS) - 1)
 #define FIX_REFUSED                                                                                \
-	"use what is left; and tell the authors of ebeam, with 'uname -a' and the answer of -vv"
-#define FIX_NOT_IN_NODE "use what is left; a build of OTP with its symbols has all"
-#define FIX_RETURNS	"use what is left, or Linux 6.12.14, 6.14 or later; see --force"
+	"use the other features, and report this to the authors of ebeam, with the output of "     \
+	"'uname -a' and of 'ebeam doctor -vv'"
+#define FIX_NOT_IN_NODE "use the other features, or a build of OTP with symbols, which has all"
+#define FIX_RETURNS	"use the other features, or Linux 6.12.14, 6.14 or later; see --force"
 
 /* How programs of events are configured. */
 enum how {
@@ -99,15 +100,15 @@ static const struct command_row {
 	unsigned int needs; /* bit set of enum needs, beside kinds */
 } command_rows[] = {
 	{"record", "where the CPU goes", NULL, HOW_EVENTS, NEEDS_SAMPLES},
-	{"record --mode", "where garbage and messages come from (sched: by memory)", mode_kinds,
-	 HOW_STACKS, 0},
+	{"record --mode", "where garbage and messages come from (--mode sched reads memory)",
+	 mode_kinds, HOW_STACKS, 0},
 	{"events", "what happens in the VM", all_kinds, HOW_EVENTS, 0},
 	{"gc", "pauses of garbage collection", gc_kinds, HOW_EVENTS, 0},
 	{"msg", "who sends to whom", msg_kinds, HOW_EVENTS, 0},
 	{"sched", "how busy schedulers are, what runs long", sched_kinds, HOW_EVENTS, 0},
 	{"proc", "who starts processes, how they end", proc_kinds, HOW_EVENTS, 0},
 	{"alloc", "carriers of the allocators", alloc_kinds, HOW_EVENTS, 0},
-	{"port --io", "what goes through ports", port_io_kinds, HOW_EVENTS, 0},
+	{"port --io", "traffic of ports", port_io_kinds, HOW_EVENTS, 0},
 	{"trace", "calls of functions", NULL, HOW_EVENTS, NEEDS_CALLS},
 	{"top", "what the node does now", top_events_kinds, HOW_COUNTS,
 	 NEEDS_SAMPLES | NEEDS_MEMORY_ONLY},

@@ -148,7 +148,7 @@ static void check_cap_sys_admin(struct doctor_row *row)
 static void check_paranoid(struct doctor_row *row)
 {
 	if (access("/proc/sys/kernel", X_OK) != 0)
-		doctor_see(row, "/proc/sys/kernel is not to be seen here");
+		doctor_see(row, "/proc/sys/kernel cannot be read here");
 	else if (!see_file(row, "/proc/sys/kernel/perf_event_paranoid"))
 		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL, "this kernel has no perf events",
 		    "use a kernel built with CONFIG_PERF_EVENTS=y");
@@ -194,7 +194,7 @@ static void check_memlock(struct doctor_row *row)
 			   counts ? "counts" : "does not count");
 	if (counts && limit.rlim_max != RLIM_INFINITY && !privilege_has(CAP_SYS_RESOURCE))
 		set(row, DOCTOR_DEGRADED, 0,
-		    "rings and maps of BPF need more: of events 8 MiB for each CPU",
+		    "BPF rings and maps need more: those of events take 8 MiB for each CPU",
 		    "ulimit -l unlimited, or grant CAP_SYS_RESOURCE");
 }
 
@@ -202,8 +202,8 @@ static void check_threads(struct doctor_row *row)
 {
 	if (!thread_can_start())
 		set(row, DOCTOR_DEGRADED, 0,
-		    "none can be started: too many, or too little memory; what counts events needs "
-		    "one",
+		    "no thread can be started: too many are running, or memory is short; commands "
+		    "that count events need one",
 		    THREAD_FIX);
 }
 
@@ -224,13 +224,15 @@ static void check_realtime(struct doctor_row *row)
 
 	if (thread_start(&thread, try_realtime, &rc)) /* else the row of threads says why */
 		pthread_join(thread, NULL);
-	doctor_see(row,
-		   "'ebeam sched' and 'gc' look from one (SCHED_RR, up to 2 %% of a core), the "
-		   "budget of probes is kept at nice -20; with --no-realtime neither");
+	doctor_see(
+		row,
+		"'ebeam sched' and 'gc' sample from a real-time thread (SCHED_RR, up to 2 %% of a "
+		"core), the overhead controller runs at nice -20; --no-realtime disables both");
 	if (rc == 0)
 		return;
 	doctor_lack(row, DOCTOR_DEGRADED, "run as root, or grant CAP_SYS_NICE",
-		    "%s: both are less prompt while all CPUs are busy, as with --no-realtime",
+		    "%s: while all CPUs are busy, samples and the overhead controller are late, as "
+		    "with --no-realtime",
 		    error_text(-rc));
 }
 
@@ -240,7 +242,7 @@ static void check_debuginfod(struct doctor_row *row)
 {
 	const char *servers = getenv("DEBUGINFOD_URLS");
 
-	row->purpose = "layouts of a node that no table has";
+	row->purpose = "finds layouts of nodes for which ebeam has no table";
 	if (!dwarf_may_fetch())
 		set(row, DOCTOR_DEGRADED, 0,
 		    "this is the static program, which cannot ask servers for debug information",
@@ -358,7 +360,7 @@ static void add_breakpoints(struct doctor_rows *rows, struct doctor_host *host)
 	doctor_lack(row, nr && rc == 0 ? DOCTOR_DEGRADED : DOCTOR_MISSING, doctor_error_fix(&err),
 		    "%s", err.msg);
 	if (!row->fix)
-		row->fix = nr && rc == 0 ? "end what holds them (gdb, perf)"
+		row->fix = nr && rc == 0 ? "end the programs that use them (gdb, perf)"
 					 : "trace BIFs and NIFs, or record";
 }
 
@@ -388,7 +390,7 @@ static void add_faults(struct doctor_rows *rows, bool programs)
 			add_fault(rows, k);
 	if (programs)
 		return;
-	doctor_lack(doctor_add(rows, "kernel faults", "those that BPF programs meet"),
+	doctor_lack(doctor_add(rows, "kernel faults", "faults that only a BPF program can find"),
 		    DOCTOR_DEGRADED, NULL,
 		    "not tried, as no BPF program can be loaded (see BPF ring buffer)");
 }

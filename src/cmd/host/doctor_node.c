@@ -33,23 +33,25 @@ static const struct {
 	{"process table", offsetof(struct beam_anchors, proc_tab),
 	 "processes cannot be listed; they are known only once they are sampled"},
 	{"port table", offsetof(struct beam_anchors, port_tab), "ports are shown without names"},
-	{"atom table", offsetof(struct beam_anchors, atom_table), "nothing can be named"},
+	{"atom table", offsetof(struct beam_anchors, atom_table),
+	 "no module, function or registered process has a name"},
 	{"this node", offsetof(struct beam_anchors, this_node), "the node's name is not known"},
 	{"JIT code descriptor", offsetof(struct beam_anchors, jit_descriptor),
 	 "Erlang functions have no names"},
 	{"code loading hook", offsetof(struct beam_anchors, jit_register),
-	 "code that is loaded while recording is found late, by looking again"},
+	 "code that is loaded while recording is found late, when the list of code is read again"},
 	{"BIF table", offsetof(struct beam_anchors, bif_table),
 	 "BIFs are shown as functions of beam.smp"},
 	{"module table", offsetof(struct beam_anchors, module_code),
 	 "NIFs are shown as functions of their library"},
 	{"active code index", offsetof(struct beam_anchors, active_code_ix),
 	 "modules cannot be listed: which of three tables of code is in use is not known"},
-	{"allocators", offsetof(struct beam_anchors, allocators), "memory cannot be counted"},
+	{"allocators", offsetof(struct beam_anchors, allocators),
+	 "memory by type is not known (ebeam mem)"},
 	{"ETS overhead", offsetof(struct beam_anchors, ets_misc),
-	 "what ETS takes in all is not known"},
+	 "how much memory all ETS tables use is not known"},
 	{"code ranges", offsetof(struct beam_anchors, code_ranges),
-	 "what code takes in all is not known"},
+	 "how much memory all code uses is not known"},
 	{"table of nodes", offsetof(struct beam_anchors, dist_table),
 	 "connections to other nodes cannot be shown (ebeam dist)"},
 	{"clock", offsetof(struct beam_anchors, clock),
@@ -149,9 +151,10 @@ static void add_stopped(struct doctor_rows *rows, const struct beam_node *node)
 		return;
 	row = add(rows, node, "node", "running");
 	doctor_see(row, "no");
-	doctor_lack(row, DOCTOR_DEGRADED, "let it go on (kill -CONT PID), or see who traces it",
+	doctor_lack(row, DOCTOR_DEGRADED,
+		    "continue it (kill -CONT PID), or see which debugger holds it",
 		    "it is stopped (SIGSTOP, or a debugger): nothing happens in it that could be "
-		    "recorded; what reads memory works");
+		    "recorded; commands that read memory work");
 }
 
 static void add_symbols(struct doctor_rows *rows, const struct beam_node *node)
@@ -187,7 +190,8 @@ static void add_layout(struct doctor_rows *rows, const struct beam_node *node)
 		doctor_see(row, "%s", check->seen);
 		if (check->absent)
 			doctor_lack(row, DOCTOR_DEGRADED, NULL,
-				    "the core file is cut short: what this looks at is not in it");
+				    "the core file is cut short: the memory that this check reads "
+				    "is not in it");
 		if (check->ok)
 			continue;
 		row->blocks = ERROR_KIND_UNSUPPORTED;
@@ -236,7 +240,7 @@ static void add_ability(struct doctor_rows *rows, const struct beam_node *node, 
 	}
 	if (beam_node_unsupported(node))
 		doctor_lack(row, DOCTOR_MISSING, NULL, "%s",
-			    node->core ? "the memory that is left does not fit the layout"
+			    node->core ? "the memory in the core file does not fit the layout"
 				       : "the layout does not fit this node");
 }
 
@@ -305,8 +309,8 @@ static void add_sites(struct doctor_rows *rows, const struct beam_node *node)
 			"this build exports hardly any function of the VM: where the others start "
 			"is not known");
 	else if (sites.refused)
-		doctor_lack(row, DOCTOR_DEGRADED, NULL, "%u have no site: %s", sites.refused,
-			    sites.refused_names);
+		doctor_lack(row, DOCTOR_DEGRADED, NULL, "%u functions have no probe site: %s",
+			    sites.refused, sites.refused_names);
 }
 
 /* Which events of the VM can be had, one row for each group of them. */
@@ -345,8 +349,9 @@ static void add_events(struct doctor_rows *rows, struct beam_node *node, bool fo
 		if (!nr_missing)
 			continue;
 		doctor_lack(row, nr_missing == nr ? DOCTOR_MISSING : DOCTOR_DEGRADED, NULL,
-			    "functions that make them cannot be found in this build (%s%s)", why,
-			    nr_missing > 1 ? ", and others" : "");
+			    "the functions on which they are probed were not found in this build "
+			    "(%s%s)",
+			    why, nr_missing > 1 ? ", and others" : "");
 	}
 }
 
@@ -402,13 +407,13 @@ static void add_breakpoints(struct doctor_rows *rows, const struct beam_node *no
 	if (least < EBEAM_BREAKPOINTS) {
 		doctor_lack(row, least ? DOCTOR_DEGRADED : DOCTOR_MISSING, doctor_error_fix(&err),
 			    "%s", err.msg);
-		row->fix = row->fix ? row->fix : "end what holds them";
+		row->fix = row->fix ? row->fix : "end the programs that use them (gdb, perf)";
 		return;
 	}
 	breakpoints_raise_files(nr_threads);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < breakpoints_files(nr_threads))
 		doctor_lack(row, DOCTOR_DEGRADED, "raise the limit of open files (ulimit -n)",
-			    "four breakpoints on each scheduler are %u files, and %" PRIu64
+			    "four breakpoints on each scheduler need %u open files, and %" PRIu64
 			    " are allowed",
 			    breakpoints_files(nr_threads), (uint64_t)files.rlim_cur);
 }

@@ -146,8 +146,8 @@ const struct kernel_fault kernel_faults[] = {
 		.kernels = "6.6 to 6.9, 6.6 before 6.6.35",
 		.what = "The filter by process lets only the hits of one thread through. Fixed by "
 			"46ba0e49b642.",
-		.ebeam = "ebeam tries it. If the filter is broken it places each uprobe by a perf "
-			 "event, as on kernels before 6.6: each takes up to 0.1 s to remove.",
+		.ebeam = "ebeam tests the filter. If it is broken, ebeam places each uprobe by a "
+			 "perf event, as on kernels before 6.6: each takes up to 0.1 s to remove.",
 		.fix = "use Linux 6.6.35, 6.10 or later",
 		.find = find_filter,
 		.by_program = true,
@@ -158,8 +158,8 @@ const struct kernel_fault kernel_faults[] = {
 		.what = "Programs of perf events may not use hash maps that are not preallocated "
 			"(BPF_F_NO_PREALLOC), and the kernel warns of uprobe programs that do. "
 			"Allowed since 96da3f7d489d.",
-		.ebeam = "ebeam tries it, and has its maps preallocated where it must: they take "
-			 "memory for all threads from the start.",
+		.ebeam = "ebeam tests whether they are allowed. If not, it preallocates its maps, "
+			 "which then take memory for all threads from the start.",
 		.find = find_growing_maps,
 		.by_program = true,
 	},

@@ -256,7 +256,7 @@ static int write_text(struct command_context *ctx, const struct dist_reading *v,
 	int rc = dist_view_write(ctx->out, &v->answer, o, err);
 
 	if (!rc && (v->dist.torn || v->dist.vanished || v->dist.cut))
-		log_warn("ebeam: the node went on: %" PRIu64 " nodes vanished, %" PRIu64
+		log_warn("ebeam: the node ran meanwhile: %" PRIu64 " nodes vanished, %" PRIu64
 			 " changed while they were read (~), %" PRIu64 " lists were truncated",
 			 v->dist.vanished, v->dist.torn, v->dist.cut);
 	return rc;

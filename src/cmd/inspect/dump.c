@@ -396,9 +396,10 @@ static void warn(const struct dump *d)
 	if (d->torn)
 		log_warn("ebeam: %llu process%s %s: [stack not read]", (unsigned long long)d->torn,
 			 d->torn == 1 ? "" : "es",
-			 d->n->core ? "could not be read whole" : "would not stand still");
+			 d->n->core ? "could not be read completely" : "ran whenever it was read");
 	if (d->unknown_frames)
-		log_warn("ebeam: %llu frames lie in code that the node does not list",
+		log_warn("ebeam: %llu frames are in code that is not in the node's list of code: "
+			 "[unknown code]",
 			 (unsigned long long)d->unknown_frames);
 	if (d->groups.overflows)
 		log_warn("ebeam: too many different stacks: some are shown empty");
@@ -422,8 +423,9 @@ static int check_options(const struct options *opt, const struct render *r, stru
 					 partners[i], i ? "watch" : "waits");
 	}
 	if (opt->watch_ns && opt->core)
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "nothing goes on in a core file: --watch does not go with --core");
+		return error_set(
+			err, ERROR_KIND_USAGE, -EINVAL,
+			"--watch cannot be combined with --core: a core file does not change");
 	return 0;
 }
 

@@ -187,11 +187,10 @@ static void say_totals(const struct ets_list *l)
 	log_warn("%zu tables, %s in all", l->len,
 		 units_format_bytes(words * WORD_BYTES, bytes, sizeof(bytes)));
 	if (l->vanished)
-		log_warn("%" PRIu64 " were deleted while ebeam looked", l->vanished);
+		log_warn("%" PRIu64 " tables were deleted while they were read", l->vanished);
 	if (l->torn)
-		log_warn("%" PRIu64
-			 " changed each time they were read: their size and memory may be wrong "
-			 "(~)",
+		log_warn("%" PRIu64 " tables changed each time they were read: their size and "
+			 "memory may be wrong (~)",
 			 l->torn);
 	add_warning(&warning, l);
 	if (warning.len)

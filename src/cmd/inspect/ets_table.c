@@ -179,7 +179,7 @@ int ets_show_table(struct command_context *ctx, struct ets_reading *v, const cha
 		ets_view_write(ctx->out, &answer);
 		if (objects.torn)
 			log_warn("ebeam: the table changed while it was read: %" PRIu64
-				 " places left out",
+				 " objects or buckets left out",
 				 objects.torn);
 	}
 	free((void *)answer.fixed_by);

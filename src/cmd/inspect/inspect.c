@@ -184,30 +184,31 @@ static int read_all(struct inspect *x, uint64_t epid, struct error *err)
 static void note_limits(struct inspect *x)
 {
 	if (x->a.stale)
-		inspect_warn(x,
-			     "the process ran while it was read: stack, dictionary, binaries and "
-			     "heap are as they stood at its last stop, or torn");
+		inspect_warn(
+			x,
+			"the process ran while it was read: stack, dictionary, binaries and heap "
+			"are those of its last stop, or parts of them do not belong together");
 	if (x->links.cut || x->monitors.cut)
 		inspect_warn(x, "more than %u links or monitors: the rest is left out", LINKS_MAX);
 	if (x->timers.cut)
 		inspect_warn(x, "more than %u timers: the rest is left out", TIMERS_MAX);
 	if (x->timers.v.len && !x->timers.clock_known)
-		inspect_warn(x,
-			     "the node's clock is not known: timers run as long as shown, counted "
-			     "from when a scheduler last looked at them");
+		inspect_warn(x, "the node's clock is not known: the times that timers have left "
+				"count from when a scheduler last checked them");
 	if (x->binaries.cut)
-		inspect_warn(x, "more than %u off-heap things: the rest is left out", OFF_HEAP_MAX);
+		inspect_warn(x, "more than %u off-heap terms: the rest is left out", OFF_HEAP_MAX);
 	if (x->messages.cut)
 		inspect_warn(x, "more than %u messages: the rest is left out", SIGNALS_MAX);
 	if (x->messages.moved)
 		inspect_warn(x, "messages came and went while they were counted");
 	if (x->messages.buffers)
-		inspect_warn(x, "its parallel message buffers are in use; messages that stand in "
-				"them are not shown");
+		inspect_warn(
+			x,
+			"its parallel message buffers are in use; messages in them are not shown");
 	if (x->p.nr_undecoded)
 		inspect_warn(x,
-			     "%u messages of other nodes are not decoded yet; memory is too small "
-			     "by what they hold",
+			     "%u messages of other nodes are not decoded yet; memory does not "
+			     "include them",
 			     x->p.nr_undecoded);
 }
 
@@ -263,8 +264,8 @@ static void write_text(struct inspect *x)
 		log_warn("ebeam: %s", x->warnings.data[i]);
 	process_view_write(x->ctx->out, &x->a, &o);
 	if (x->unreadable)
-		log_warn("ebeam: %" PRIu64 " place%s in the node's memory could not be read",
-			 x->unreadable, x->unreadable == 1 ? "" : "s");
+		log_warn("ebeam: %" PRIu64 " read%s of the node's memory failed", x->unreadable,
+			 x->unreadable == 1 ? "" : "s");
 }
 
 int inspect_process(struct command_context *ctx, struct beam_node *n, const char *what,

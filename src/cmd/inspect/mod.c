@@ -79,13 +79,14 @@ static void say_totals(const struct modules *m, const struct mod_rows *rows)
 	log_warn("%zu modules, %s of code", m->v.len,
 		 units_format_bytes(m->code_size, bytes, sizeof(bytes)));
 	if (rows->old)
-		log_warn("%" PRIu64 " with old code: a process that still runs it is killed when "
-			 "the module is loaded once more",
+		log_warn("%" PRIu64 " modules have old code: a process that still runs it is "
+			 "killed when the module is loaded once more",
 			 rows->old);
 	if (rows->torn)
-		log_warn("%" PRIu64 " changed while ebeam looked (~)", rows->torn);
+		log_warn("%" PRIu64 " modules changed while they were read (~)", rows->torn);
 	if (m->unreadable)
-		log_warn("%" PRIu64 " entries could not be read", m->unreadable);
+		log_warn("%" PRIu64 " entries of the table of modules could not be read",
+			 m->unreadable);
 	if (m->moved)
 		log_warn("ebeam: %s", code_moved);
 }

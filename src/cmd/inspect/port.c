@@ -279,8 +279,9 @@ static int write_text(struct command_context *ctx, struct port_reading *v, const
 	if (warning)
 		log_warn("ebeam: %s", warning);
 	if (v->ports.torn || v->ports.vanished || v->ports.cut)
-		log_warn("ebeam: the node went on: %" PRIu64 " ports vanished, %" PRIu64
-			 " changed while they were read (~), %" PRIu64 " have too many links",
+		log_warn("ebeam: the node ran meanwhile: %" PRIu64 " ports vanished, %" PRIu64
+			 " changed while they were read (~), %" PRIu64
+			 " have more links than are shown",
 			 v->ports.vanished, v->ports.torn, v->ports.cut);
 	return 0;
 }
@@ -292,12 +293,12 @@ static int check_io(const struct command_context *ctx, struct error *err)
 
 	for (int id = 0; !ctx->opt.io && id < NR_OPTIONS; id++) {
 		if (of_io.has[id] && ctx->opt.given.has[id])
-			return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--%s goes with --io",
+			return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--%s needs --io",
 					 option_rows[id].long_name);
 	}
 	if (ctx->opt.io && (ctx->opt.core || ctx->opt.exe))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--io watches a running node: it does not go with --core");
+				 "--io watches a running node: it cannot be combined with --core");
 	return 0;
 }
 

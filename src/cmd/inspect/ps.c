@@ -174,7 +174,8 @@ static int json_end(struct ps *ps, struct error *err)
 		warnings[nr++] = ps->warning;
 	if (ps->source.undecoded) {
 		snprintf(undecoded, sizeof(undecoded),
-			 "memory lacks %llu messages of other nodes that are not decoded yet",
+			 "memory does not include %llu messages of other nodes that are not "
+			 "decoded yet",
 			 (unsigned long long)ps->source.undecoded);
 		warnings[nr++] = undecoded;
 	}
@@ -218,7 +219,7 @@ static void footer(const struct ps *ps)
 	char shown[32], all[32], wanted[32], more[64] = "", gave_up[128];
 
 	if (ps->filter && ps->nr_shown < ps->nr_wanted)
-		snprintf(more, sizeof(more), " (so are %s; -n N shows more)",
+		snprintf(more, sizeof(more), " (%s match; -n N shows more)",
 			 units_format_count(ps->nr_wanted, wanted, sizeof(wanted)));
 	else if (!ps->filter && ps->nr_shown < ps->totals.processes)
 		snprintf(more, sizeof(more), " (-n N shows more)");
@@ -232,8 +233,8 @@ static void footer(const struct ps *ps)
 	if (filter_warning(ps, gave_up, sizeof(gave_up)))
 		log_warn("ebeam: %s", gave_up);
 	if (ps->source.undecoded)
-		log_warn("ebeam: memory lacks %llu messages of other nodes that are not decoded "
-			 "yet",
+		log_warn("ebeam: memory does not include %llu messages of other nodes that are not "
+			 "decoded yet",
 			 (unsigned long long)ps->source.undecoded);
 }
 

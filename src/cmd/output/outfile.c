@@ -81,13 +81,14 @@ static const char *advice_on_making(const char *path, int code)
 	switch (code) {
 	case EACCES:
 	case EPERM:
-		return "Its directory is not writable; choose another with -o";
+		return "Its directory is not writable; choose another directory with -o";
 	case ENOENT:
 	case ENOTDIR:
 		/* In /proc and the like creating a file fails with ENOENT. */
-		return has_directory(path)
-			       ? "No file can be made in its directory; choose another with -o"
-			       : "Its directory does not exist: make it, or choose another with -o";
+		return has_directory(path) ? "No file can be created in its directory; choose "
+					     "another directory with -o"
+					   : "Its directory does not exist: create it, or choose "
+					     "another one with -o";
 	case EEXIST:
 		return "Too many partial files of that name; remove them";
 	default:
@@ -120,8 +121,8 @@ static int check_replaceable(const char *path, struct error *err)
 			    "name with -o");
 	if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
 		return fail(err, path, -EBUSY,
-			    "It is mounted by itself and so cannot be replaced; mount its "
-			    "directory, or choose another name with -o");
+			    "It is a mount point and so cannot be replaced; mount its directory "
+			    "instead, or choose another name with -o");
 	if (owner_must_replace(path, &st))
 		return fail(err, path, -EPERM,
 			    "It is another user's file in a sticky directory; choose another "
@@ -388,7 +389,7 @@ static int give_name(struct outfile *o, struct error *err)
 		return 0;
 	return fail(err, o->path, -errno,
 		    errno == EPERM || errno == EACCES || errno == EBUSY
-			    ? "It is there and may not be replaced; choose another name with -o"
+			    ? "It exists and may not be replaced; choose another name with -o"
 			    : advice_on_making(o->path, errno));
 }
 

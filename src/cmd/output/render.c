@@ -106,14 +106,13 @@ static int check_capture(const struct render *r, const struct options *opt, stru
 		return 0;
 	if (r->capture)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--capture is for another format beside the capture; with "
-				 "--format capture, -o names the file");
+				 "--capture writes a capture beside another format; with --format "
+				 "capture, name the file with -o instead");
 	if (r->path && strcmp(r->path, opt->capture) == 0)
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--capture and the %s cannot both go to %s; choose another place "
-				 "with -o",
-				 r->format,
-				 strcmp(r->path, "-") == 0 ? "standard output" : r->path);
+		return error_set(
+			err, ERROR_KIND_USAGE, -EINVAL,
+			"--capture and the %s cannot both go to %s; choose another file with -o",
+			r->format, strcmp(r->path, "-") == 0 ? "standard output" : r->path);
 	return 0;
 }
 
@@ -133,8 +132,8 @@ int render_choose(struct render *r, const struct command *command, const struct 
 		format = format_of(opt->output);
 		if (!format)
 			return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-					 "the name '%s' does not say which format is wanted; give "
-					 "-f too, or a suffix such as .html, .svg or .folded",
+					 "the format does not follow from the name '%s'; give -f "
+					 "too, or a suffix such as .html, .svg or .folded",
 					 opt->output);
 	}
 	rc = set_format(r, command, format ? format : "html", err);

@@ -42,9 +42,9 @@ const struct command commands[] = {
 			"One row for each Erlang or Elixir node that can be seen from here. All "
 			"facts are read from the node's executable, its memory and /proc, none "
 			"from its "
-			"command line. A node that ebeam cannot look into is listed all the same, "
-			"with the reason. SUPPORTED says of a release that ebeam does not know how "
-			"it is read: 'by DWARF, untested release'.",
+			"command line. A node that ebeam cannot read is listed, too, with the "
+			"reason. If ebeam does not know the release, SUPPORTED says how it is "
+			"read: 'by DWARF, untested release'.",
 		.options = OPTIONS(OPTIONS_TABLE, OPT(TRY_LAYOUT)),
 		.run = cmd_list,
 	},
@@ -92,7 +92,7 @@ const struct command commands[] = {
 			"everything and can be shown in any other format later, with 'ebeam "
 			"report'.\n\n"
 			"If samples cost more than --max-overhead allows they are taken at a lower "
-			"frequency, which is said, and each counts for those that were left out. "
+			"frequency, with a warning, and each counts for those that were left out. "
 			"With --freq and no --max-overhead the frequency stays as it was given.\n\n"
 			"--mode says what is recorded. cpu takes samples of the CPUs. "
 			"[system tasks] is what others had a process do before it went on with "
@@ -248,9 +248,10 @@ const struct command commands[] = {
 			"The state is shown of processes that wait in the loop of a gen_server, "
 			"gen_statem or gen_event, supervisors and Elixir's GenServer and Agent "
 			"among them, and where it is known which register holds it. Mailboxes "
-			"of up to 10,000 messages are always counted by shape. A process that "
-			"runs is shown as of its last stop, and said to be stale. Whom it waits "
-			"for, why, and since when if its timer tells: as 'dump --waits' has "
+			"of up to 10,000 messages are always counted by shape. A process that runs "
+			"is shown as of its last stop, and marked as stale. Whom it waits "
+			"for, why, and since when, if it has a timer that shows it: as 'dump "
+			"--waits' has "
 			"it. A timer that is 'overdue' by a second or more should have gone off: "
 			"its scheduler is stuck, or "
 			"the node is stopped.",
@@ -411,8 +412,9 @@ const struct command commands[] = {
 			"  ebeam env -p 4711 -j | jq -r .data.kernel.logger_level\n\n"
 			"Values whose keys look like passwords, tokens, keys or cookies are "
 			"masked (***), also inside of values (maps, pairs, keyword lists), and so "
-			"are passwords in URLs and NAME=VALUE in strings. What no key gives away "
-			"is shown: look before you pass it on. --show-secrets masks nothing. "
+			"are passwords in URLs and NAME=VALUE in strings. Secrets under other keys "
+			"are shown: read the output before you pass it on. --show-secrets masks "
+			"nothing. "
 			"true, false, undefined, nil, none and what is empty are no secrets.",
 		.options = OPTIONS(OPTIONS_TARGET, OPT(JSON), OPTIONS_TERM, OPT(SHOW_SECRETS)),
 		.max_args = 256,

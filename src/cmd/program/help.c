@@ -24,8 +24,8 @@ const struct exit_row exit_rows[] = {
 	{4, "privilege missing"},
 	{5, "kernel feature missing"},
 	{6, "OTP release or build not supported"},
-	{7,
-	 "partial: a limit was reached, a damaged capture, or completeness under --min-complete"},
+	{7, "partial: a limit was reached, a capture is damaged, or fewer stacks are complete than "
+	    "--min-complete asks for"},
 	{130, "second Ctrl-C"},
 	{0, NULL},
 };
@@ -35,7 +35,7 @@ const struct environment_row environment_rows[] = {
 	{"SUDO_UID, SUDO_GID", "owner of the files that ebeam writes when it runs under sudo"},
 	{"DEBUGINFOD_URLS",
 	 "where debug information may be fetched from; without it nothing is fetched, and the "
-	 "static program (ebeam doctor tells) fetches nothing at all"},
+	 "static program (see ebeam doctor) fetches nothing at all"},
 	{NULL, NULL},
 };
 

@@ -66,7 +66,7 @@ static int load(struct capture_profile *l, const struct capture_input *in,
 	if (damage)
 		snprintf(l->damage, sizeof(l->damage), "%s", damage);
 	else if (l->nr_bad)
-		snprintf(l->damage, sizeof(l->damage), "%llu records do not decode",
+		snprintf(l->damage, sizeof(l->damage), "%llu records cannot be decoded",
 			 (unsigned long long)l->nr_bad);
 	if (event_profile_ignored(l->events) && !profile_samples(l->profile))
 		rc = error_set(

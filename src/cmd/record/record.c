@@ -57,7 +57,8 @@ static int check_options(const struct command_context *ctx, struct error *err)
 
 	if (!o->duration_ns && !o->dry_run && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "without a terminal to press Ctrl-C on, say how long: -d 10s");
+				 "give a duration, such as -d 10s: there is no terminal on which "
+				 "Ctrl-C could end the run");
 	return 0;
 }
 
@@ -262,8 +263,9 @@ static int show_result(struct record_run *run, struct error *err)
 		summary.cost = cost;
 		summary.path = strcmp(run->render.path, "-") ? run->render.path : NULL;
 		if (summary.samples == 0 && !run->mode)
-			log_warn("ebeam: the node used no CPU meanwhile. What its processes wait "
-				 "for: ebeam dump -p %d; what its schedulers do: --idle",
+			log_warn("ebeam: the node used no CPU while it was recorded. 'ebeam dump "
+				 "-p %d' shows what its processes wait for; --idle shows its idle "
+				 "schedulers",
 				 run->node->os_pid);
 		summary_print(&summary);
 		rc = summary_exit_code(&summary, run->ctx->opt.min_complete);

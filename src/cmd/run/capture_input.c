@@ -37,6 +37,6 @@ int capture_input_warn(const char *path, const char *damage, const char *done)
 {
 	if (!damage || !*damage)
 		return 0;
-	log_warn("ebeam: '%s' is damaged: %s. What stands before that is %s", path, damage, done);
+	log_warn("ebeam: '%s' is damaged: %s. All that could be read is %s", path, damage, done);
 	return ERROR_KIND_PARTIAL;
 }

@@ -232,8 +232,8 @@ static int on_watch(void *arg, struct error *err)
 		return 0;
 	if (run->pipe && outpipe_waits(run->pipe)) {
 		if (!run->skipped++)
-			log_warn("ebeam: nobody reads the output: the next answer is about a "
-				 "longer time");
+			log_warn("ebeam: the last answer has not been read: the next one covers a "
+				 "longer interval");
 		return event_run_check_output(run, err);
 	}
 	/* Records of what was lost so far come before any newer event. */
@@ -433,7 +433,8 @@ static int watch(struct event_run *run, struct error *err)
 	if (rc < 0)
 		return rc;
 	if (rc == LOOP_END_EXITED)
-		log_warn("ebeam: the node (pid %d) exited; that was all", run->node->os_pid);
+		log_warn("ebeam: the node (pid %d) has exited, which ends the run",
+			 run->node->os_pid);
 	rc = finish(run, err);
 	return rc ? rc : end(run, err);
 }
@@ -460,7 +461,7 @@ static int check_kinds(const struct event_run *run, struct error *err)
 			strbuf_addf(&names, "%s%s", names.len ? ", " : "", event_rows[kind].name);
 	}
 	rc = error_set(err, ERROR_KIND_FAILED, -ENODATA,
-		       "%s holds no events of '%s': recorded were %s", run->ctx->opt.input,
+		       "%s holds no events of '%s'; recorded kinds: %s", run->ctx->opt.input,
 		       run->ctx->command->name, names.len ? names.buf : "none");
 	strbuf_free(&names);
 	return rc;
@@ -522,7 +523,8 @@ static int check_options(const struct options *o, const struct event_consumer *c
 				 "--watch");
 	if (!o->input && !ends && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "without a terminal to press Ctrl-C on, say how long: -d 10s");
+				 "give a duration, such as -d 10s: there is no terminal on which "
+				 "Ctrl-C could end the run");
 	return 0;
 }
 

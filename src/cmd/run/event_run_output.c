@@ -59,7 +59,8 @@ int event_run_open_output(struct event_run *run, struct error *err)
 
 	if (o->input && (o->capture || event_run_is_capture(o->output)))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "a capture is shown, not written again: choose another -o");
+				 "-i shows a capture and cannot write one: leave out --capture, "
+				 "and name no .ebeam file with -o");
 	if (run->consumer->opened) {
 		run->out = run->ctx->out;
 		return open_own(run, err);

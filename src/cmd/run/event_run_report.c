@@ -100,7 +100,9 @@ static bool add_state(struct strbuf *out, const struct coverage *c, enum event_k
 	else if (coverage_dropped(c, kind))
 		strbuf_addstr(out, "dropped (over --max-overhead)");
 	else if (!total && !coverage_watched(c, kind))
-		strbuf_addstr(out, "not watched at all (its samples are further apart)");
+		strbuf_addstr(
+			out,
+			"not watched (its sampling windows are further apart than this interval)");
 	else if (share < 0.9995)
 		strbuf_addf(out, "sampled %.*f %%", decimals(share), share * 100);
 	else
@@ -171,7 +173,7 @@ static void add_noted(struct event_run *run, struct strbuf *line)
 	if (run->plan.unwatched)
 		strbuf_addf(line, "  callbacks of drivers not watched %u", run->plan.unwatched);
 	if (s->unknown)
-		strbuf_addf(line, "  of kinds that this version does not know %" PRIu64,
+		strbuf_addf(line, "  events of kinds that this version does not know: %" PRIu64,
 			    s->unknown);
 }
 
@@ -206,7 +208,7 @@ static void add_unprobed(const struct event_run *run, struct strbuf *out)
 		return;
 	strbuf_addstr(out, "  ");
 	add_names(out, run->unprobed & SLICE_WATCH_KINDS);
-	strbuf_addf(out, " without probes: all from %s on",
+	strbuf_addf(out, " without probes: complete from %s on",
 		    units_format_ns(run->live.slices_least_ns, text, sizeof(text)));
 }
 
@@ -222,7 +224,8 @@ void event_run_report(struct event_run *run)
 	add_unprobed(run, &line);
 	add_noted(run, &line);
 	if (run->skipped)
-		strbuf_addf(&line, "  intervals put together, as nobody read %" PRIu64,
+		strbuf_addf(&line,
+			    "  intervals merged, as the answer before was not read yet: %" PRIu64,
 			    run->skipped);
 	if (run->live.session) {
 		strbuf_addf(&line, "  own CPU %.2f%%", live_own_cpu(&run->live));
@@ -267,7 +270,7 @@ void event_run_report_budget(struct event_run *run)
 	const char *why;
 
 	if (run->live.session && !session_event_cost(run->live.session, &cost, &why) && *why)
-		log_warn("ebeam: what the probes cost the node is not known, and not limited: %s",
+		log_warn("ebeam: the overhead of the probes is not known, and not limited: %s",
 			 why);
 }
 

@@ -66,7 +66,7 @@ static int add_threads(struct live *l, bool samples, struct error *err)
 	/* The arrays of schedulers may not be found (hidden symbols, no shape).  Then samples in
 	 * JIT code show which threads are schedulers. */
 	if (nr <= 0)
-		log_info("schedulers will be learned from samples");
+		log_info("schedulers will be recognised by their samples");
 	for (int i = 0; i < nr && rc == 0; i++)
 		rc = session_add_thread(l->session, threads[i].thread_pointer, &threads[i].info,
 					err);
@@ -517,9 +517,8 @@ void live_end_slices(struct live *l)
 	gap_ns = slice_watch_longest_gap(l->slices);
 	l->slices_least_ns = MAX(2 * gap_ns, SLICE_WATCH_LEAST_NS);
 	if (2 * gap_ns > l->slices_ns)
-		log_warn("ebeam: two samples of the schedulers were %s apart once: what took less "
-			 "than "
-			 "%s may be missing then",
+		log_warn("ebeam: two samples of the schedulers were %s apart: what took less than "
+			 "%s may be missing",
 			 units_format_ns(gap_ns, gap, sizeof(gap)),
 			 units_format_ns(2 * gap_ns, least, sizeof(least)));
 	slice_watch_close(l->slices);

@@ -26,8 +26,8 @@ static void report_core(const struct beam_node *n)
 	else
 		log_warn("ebeam: core file of pid %d", facts->os_pid);
 	if (facts->missing_size)
-		log_warn("ebeam: %s is cut short: %s of %s are missing; what stood there is left "
-			 "out",
+		log_warn("ebeam: %s is cut short: %s of %s are missing; the answer lacks the "
+			 "memory that they held",
 			 facts->path,
 			 units_format_bytes(facts->missing_size, missing, sizeof(missing)),
 			 units_format_bytes(facts->size, size, sizeof(size)));
@@ -47,8 +47,7 @@ const char *target_untested(const struct beam_node *n, char *buf, size_t size)
 	snprintf(buf, size,
 		 "%s: all checks have passed%s; what no layout describes (term tags, ids, flags, "
 		 "instructions) is taken as in OTP %d",
-		 n->untested,
-		 dwarf ? "" : ", but a field that none of them looks at may stand elsewhere",
+		 n->untested, dwarf ? "" : ", but a field that no check reads may be elsewhere",
 		 n->identity.otp);
 	return buf;
 }
@@ -144,7 +143,7 @@ int target_close(struct beam_node *n, int rc, struct error *err)
 	if (rc || there)
 		return rc;
 	return error_set(err, ERROR_KIND_PARTIAL, -ESRCH,
-			 "the node (pid %d) ended while it was read: what is shown may lack parts",
+			 "the node (pid %d) exited while it was read: the answer may be incomplete",
 			 os_pid);
 }
 

@@ -30,25 +30,26 @@ static int check_options(struct top *t, struct error *err)
 	t->step_ns = o->watch_ns ? o->watch_ns : STEP_DEFAULT_NS;
 	if (t->step_ns < STEP_MIN_NS)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--watch: %llu ms is the least that top can do",
+				 "--watch: %llu ms is the shortest interval of top",
 				 STEP_MIN_NS / 1000000ull);
 	t->shown = o->panel ? top_panel_find(o->panel) : 0;
 	p = &top_panels[t->shown];
 	if (o->json && o->format)
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "-j does not go with -f: JSON is neither text nor a picture");
+		return error_set(
+			err, ERROR_KIND_USAGE, -EINVAL,
+			"-j cannot be combined with -f: JSON is neither text nor a picture");
 	if (o->input && !p->replay)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--panel: a capture holds samples and events, which say nothing "
-				 "of %s",
+				 "--panel: a capture has only samples and events, and so no rows "
+				 "for the panel '%s'",
 				 p->name);
 	if (o->input && o->pid)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "-i plays a capture: it does not go with -p");
+				 "-i plays a capture: it cannot be combined with -p");
 	if (o->json && (o->columns || (o->panel && strcmp(p->name, "events") != 0)))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "-j writes all of it: it does not go with -c and --panel, but for "
-				 "--panel events, which needs probes");
+				 "-j writes the data of all panels: -c and --panel cannot be "
+				 "given, except --panel events, which needs probes");
 	top_panel_source(t, &source);
 	return table_check(&source.table, &options, err);
 }
@@ -184,8 +185,8 @@ static const char *warning_of(struct top *t, unsigned int which)
 		if (!t->processes.source.undecoded)
 			return NULL;
 		snprintf(t->undecoded, sizeof(t->undecoded),
-			 "memory of processes lacks %llu messages of other nodes that are not "
-			 "decoded yet",
+			 "memory of processes does not include %llu messages of other nodes that "
+			 "are not decoded yet",
 			 (unsigned long long)t->processes.source.undecoded);
 		return t->undecoded;
 	}
@@ -297,8 +298,8 @@ static void report_lost_events(struct summary *s)
 	uint64_t lost = s->counters[COUNTER_EVENTS_LOST];
 
 	if (lost)
-		log_warn("ebeam: %llu events lost because the ring buffer of a CPU was full; their "
-			 "rates count them",
+		log_warn("ebeam: %llu events lost because the ring buffer of a CPU was full; the "
+			 "rates include them",
 			 (unsigned long long)lost);
 	s->counters[COUNTER_EVENTS_LOST] = 0;
 }

@@ -147,7 +147,7 @@ static int wait_for_events(struct top *t, struct loop *loop, struct error *err)
 	}
 	why = top_events_unlimited(t->events);
 	if (*why)
-		log_warn("ebeam: what the probes cost the node is not known, and not limited: %s",
+		log_warn("ebeam: the overhead of the probes is not known, and not limited: %s",
 			 why);
 	return 0;
 }

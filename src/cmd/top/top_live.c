@@ -215,7 +215,8 @@ static void find_successor(struct live_top *l)
 	l->successor_ns = now;
 	pid = top_successor(l->top);
 	if (pid && pid != l->successor)
-		live_top_say(l, "%s runs again, as pid %d: Enter in the panel of nodes looks at it",
+		live_top_say(l,
+			     "%s runs again, as pid %d: choose it in the panel of nodes (8, Enter)",
 			     l->top->frame.node.name, pid);
 	l->successor = pid;
 	live_top_read_nodes(l);
@@ -234,7 +235,7 @@ static void watch_events(struct live_top *l)
 	l->dirty = true;
 	t->reading++;
 	if (l->events == TOP_EVENTS_ON && top_events_unlimited(t->events)[0])
-		live_top_say(l, "what the probes cost the node is not known, and not limited: %s",
+		live_top_say(l, "the overhead of the probes is not known, and not limited: %s",
 			     top_events_unlimited(t->events));
 }
 

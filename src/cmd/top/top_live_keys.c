@@ -31,7 +31,7 @@ static void set_step(struct live_top *l, bool slower)
 		return;
 	l->top->step_ns = ns;
 	live_top_set_alarm(l);
-	live_top_say(l, "a reading each %.1f s", (double)ns / 1e9);
+	live_top_say(l, "the node is read every %.1f s", (double)ns / 1e9);
 }
 
 static int write_screen(FILE *f, const void *screen, struct error *err)
@@ -123,7 +123,7 @@ int live_top_do_chosen(struct live_top *l, struct error *err)
 	if (top_end_events(l->top))
 		return change_node(l, err);
 	if (!asked)
-		live_top_say(l, "taking away probes ...");
+		live_top_say(l, "detaching probes ...");
 	return 0;
 }
 

@@ -63,7 +63,7 @@ static int open_process(struct top_overlay *o, struct top *t, struct error *err)
 {
 	if (!t->node)
 		return error_set(err, ERROR_KIND_FAILED, -ENOTSUP,
-				 "a capture does not hold what a process is made of");
+				 "a capture has no details of a process, only its samples");
 	if (!o->process[0])
 		return error_set(err, ERROR_KIND_FAILED, -ENOENT,
 				 "Enter shows a process: select one in the panel of processes");

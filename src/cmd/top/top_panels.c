@@ -153,7 +153,7 @@ static void applications(struct top *t, struct panel_source *out)
 		top_apps_table(t->apps, &out->table);
 	out->id = top_apps_id;
 	out->nothing = "no applications";
-	note_ended(t, "; CODE CPU% has it", out);
+	note_ended(t, "; CODE CPU% includes it", out);
 }
 
 /* ---- schedulers ------------------------------------------------------------------------------ */
@@ -233,7 +233,7 @@ static void close_events(struct top *t)
 		return;
 	while (!top_events_leave(t->events, LEAVE_QUIETLY_NS)) {
 		if (!said)
-			log_warn("ebeam: taking away the probes of events ...");
+			log_warn("ebeam: detaching the probes of events ...");
 		said = true;
 	}
 	for (int id = 0; id < NR_COUNTERS; id++)
@@ -263,14 +263,14 @@ static const char *no_events(struct top *t)
 		return "the node has exited";
 	switch (t->events ? top_events_state(t->events) : TOP_EVENTS_OFF) {
 	case TOP_EVENTS_OFF:
-		return t->paused ? "paused: probes are placed when it goes on"
+		return t->paused ? "paused: probes are attached when you continue"
 				 : "attaching probes ...";
 	case TOP_EVENTS_FAILED:
 		snprintf(t->events_text, sizeof(t->events_text), "no events: %s",
 			 top_events_error(t->events)->msg);
 		return t->events_text;
 	case TOP_EVENTS_LEAVING:
-		return "taking away probes of before ...";
+		return "detaching earlier probes ...";
 	default:
 		return "attaching probes ...";
 	}
@@ -424,7 +424,7 @@ void top_panel_source(struct top *t, struct panel_source *out)
 		p->source(t, out);
 	} else if (t->ctx->opt.input) {
 		out->table = *p->rows->table;
-		out->nothing = "a capture tells of processes, functions, schedulers and events";
+		out->nothing = "a capture only has processes, functions, schedulers and events";
 	} else {
 		out->table = *p->rows->table;
 		if (t->views[t->shown])

@@ -88,15 +88,15 @@ static void report_ends(struct trace *t)
 	if (t->functions.returns && !sure && (!t->ctx->opt.input || t->has_ends))
 		trace_warn(
 			t,
-			"exceptions or hibernating processes of this node cannot be "
-			"watched: of tail calls only the end of the last one is shown, and where "
-			"a call raised, a later end from the same site may be taken for its own "
-			"if the call in between was not seen");
+			"exceptions or hibernating processes of this node cannot be watched: of "
+			"tail calls only the end of the last one is shown, and if a call raised, "
+			"the end of a later call from the same site may be shown as its end");
 	if (unseen)
 		trace_warn(t,
-			   "how %" PRIu64 " call%s ended is not known: limits were reached "
-			   "meanwhile%s, its process hibernated or went another way, or it was "
-			   "under way when a return site was left",
+			   "how %" PRIu64
+			   " call%s ended is not known: the rate limit was reached meanwhile%s, "
+			   "the process hibernated or did not come back to the return site, or the "
+			   "breakpoint there was removed too early",
 			   unseen, trace_plural(unseen),
 			   coverage_share_of(&s->coverage, CALL_FOLLOW_KINDS) < 1
 				   ? ", exceptions were not watched all the time (--max-overhead)"
@@ -141,14 +141,14 @@ void trace_report(struct trace *t)
 		report_longer(t);
 	if (!t->ctx->opt.limit && trace_is_full(t))
 		trace_warn(t,
-			   "ended after the first %u calls: -n says how many, --count "
+			   "ended after the first %u calls: -n says how many are shown, --count "
 			   "counts all",
 			   t->limit);
 	trace_limits_report(t);
 	if (t->functions.undecided)
 		trace_warn(t,
-			   "%" PRIu64 " call%s not decided: what the pattern matches was truncated "
-			   "(--size, --depth)",
+			   "%" PRIu64 " call%s left out, as it is not known whether the pattern "
+			   "matches: arguments were truncated (--size, --depth)",
 			   t->functions.undecided, trace_plural(t->functions.undecided));
 	trace_points_report(t);
 	report_ends(t);
@@ -430,8 +430,9 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 		o->duration_ns = TRACE_DURATION_NS;
 	o->json |= is_json_file(o);
 	if (!o->input && !ctx->nr_args)
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "say which calls: ebeam trace 'lists:sort/1'");
+		return error_set(
+			err, ERROR_KIND_USAGE, -EINVAL,
+			"a pattern of the calls is missing, as in: ebeam trace 'lists:sort/1'");
 	call_pairs_open(&t.pairs);
 	rc = choose(&t, &consumer, err);
 	rc = rc ? rc : trace_functions_parse(&t.functions, ctx, err);

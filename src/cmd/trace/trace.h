@@ -25,7 +25,8 @@
 #define TRACE_UNSURE 4
 #define TRACE_RATE   10000 /* hits a second and thread */
 #define TRACE_EACH_BY_ITSELF                                                                       \
-	"each function is limited by itself: how often one is called beside another is not known"
+	"each function has a rate limit of its own: the numbers of calls of two functions cannot " \
+	"be compared"
 
 /* A pattern of the command line, and the matcher of its arguments in this node. */
 struct trace_pattern {

@@ -92,7 +92,7 @@ static void report_gone(struct trace *t, const bool *was_watched, size_t before)
 		if (!f->gone || !was_watched[i])
 			continue;
 		call_target_name(&name, event_run_node(t->run), &f->target);
-		trace_warn(t, "code was loaded, and %s is not there any more", name.buf);
+		trace_warn(t, "code was loaded, and %s does not exist any more", name.buf);
 		strbuf_free(&name);
 	}
 }
@@ -121,8 +121,7 @@ static int follow(struct trace *t, struct error *err)
 	if (armed)
 		return armed;
 	if (!whole)
-		return error_set(err, ERROR_KIND_FAILED, -EAGAIN,
-				 "what was loaded could not be read");
+		return error_set(err, ERROR_KIND_FAILED, -EAGAIN, "the new code could not be read");
 	return 0;
 }
 
@@ -180,8 +179,9 @@ void trace_code_report(struct trace *t)
 		ns += clock_monotonic_ns() - c->behind_ns;
 	if (c->changes)
 		trace_warn(t,
-			   "code of what is traced was loaded %" PRIu64 " time%s: its calls in the "
-			   "%s until that was noticed were not all seen",
+			   "code of traced functions was loaded %" PRIu64
+			   " time%s: calls in the %s until breakpoints were moved to it may be "
+			   "missing",
 			   c->changes, c->changes == 1 ? "" : "s",
 			   units_format_ns(ns, text, sizeof(text)));
 }

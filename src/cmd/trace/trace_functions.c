@@ -131,10 +131,11 @@ static int add_target(struct found *f, struct trace *t, const struct call_target
 		if (f->v.len >= TRACE_FUNCTIONS_MAX && f->again)
 			return 0;
 		if (f->v.len >= TRACE_FUNCTIONS_MAX)
-			return error_set(err, ERROR_KIND_USAGE, -E2BIG,
-					 "'%s' means more than %d functions: name fewer; where "
-					 "time goes in all of them 'ebeam record' shows",
-					 p->text, TRACE_FUNCTIONS_MAX);
+			return error_set(
+				err, ERROR_KIND_USAGE, -E2BIG,
+				"'%s' matches more than %d functions: choose fewer, or use 'ebeam "
+				"record', which shows where time goes in all of them",
+				p->text, TRACE_FUNCTIONS_MAX);
 		vec_push(&f->v, ((struct trace_function){.trace = t}));
 		have = &f->v.data[f->v.len - 1];
 	}

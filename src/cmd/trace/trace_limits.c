@@ -138,8 +138,8 @@ static void report_enough(struct trace *t)
 	rate = MIN(rate, OPTION_RATE_MAX);
 	if (all > MOST_OF_CPU) {
 		trace_warn(t,
-			   "to see all of these costs too much: their hits would take about %.*f "
-			   "times %s%s",
+			   "seeing all of these calls would cost too much: their hits would take "
+			   "about %.*f times %s%s",
 			   all < 10, all, of,
 			   t->ctx->opt.longer_than_ns ? ". What long calls wait for, or do, 'ebeam "
 							"record --mode wall' shows without probes"
@@ -152,7 +152,8 @@ static void report_enough(struct trace *t)
 		strbuf_addf(&limits, " --rate %.0f", MIN(two_digits(rate), OPTION_RATE_MAX));
 	if (limits.len)
 		trace_warn(t,
-			   "%s should let all be seen: their hits would take about %.2g %% of %s",
+			   "with %s all calls should be seen: their hits would take about %.2g %% "
+			   "of %s",
 			   limits.buf + 1, 100 * all, of);
 	strbuf_free(&limits);
 }
@@ -194,8 +195,8 @@ void trace_limits_report(struct trace *t)
 	if (t->functions.v.len > 1)
 		trace_warn(t, TRACE_EACH_BY_ITSELF);
 	if (t->stats && nr_callers > 1)
-		trace_warn(t, "of calls that come in bursts the first are seen most: who makes "
-			      "those has a larger share here than of all calls");
+		trace_warn(t, "of calls that come in bursts the first are seen most: the callers "
+			      "of those have a larger share here than of all calls");
 	if ((t->stats || t->ctx->opt.longer_than_ns) && t->functions.returns)
 		trace_warn(t, "ends of long calls are missed most of all: the slowest may not be "
 			      "among these");

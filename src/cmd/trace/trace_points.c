@@ -64,8 +64,8 @@ static int probe_c_function(struct trace *t, size_t i, struct error *err)
 	call_target_name(&name, n, &f->target);
 	if (f->target.kind == CALL_TARGET_INLINED_BIF)
 		trace_warn(t,
-			   "compiled code does %s by itself: only calls by apply, funs and "
-			   "spawn are seen",
+			   "%s is inlined in compiled code: only calls by apply, funs and spawn "
+			   "are seen",
 			   name.buf);
 	if (call_target_code(&code, n, &f->target)) {
 		struct call_probe probe = {
@@ -369,9 +369,9 @@ int trace_points_follow(struct trace *t, struct error *err)
 void trace_points_report(struct trace *t)
 {
 	static const char *const why[NR_UNCAUGHT] = {
-		[UNCAUGHT_NEW] = "the first ones from a call site show where they return to",
-		[UNCAUGHT_FULL] = "they return to more sites than there are debug registers left",
-		[UNCAUGHT_HELD] = "somebody else holds the debug registers",
+		[UNCAUGHT_NEW] = "only the first call from a call site shows where calls return to",
+		[UNCAUGHT_FULL] = "calls return to more sites than there are debug registers left",
+		[UNCAUGHT_HELD] = "another program uses the debug registers",
 	};
 
 	for (int i = 0; i < NR_UNCAUGHT; i++) {

@@ -215,7 +215,7 @@ static void where_nothing_can_be_written_it_says_so(void **state)
 	expect_refused("none/out", -ENOENT, "does not exist");
 	put("file", "");
 	expect_refused("file/out", -ENOTDIR, "Not a directory");
-	expect_refused("/proc/none", -ENOENT, "No file can be made in its directory");
+	expect_refused("/proc/none", -ENOENT, "No file can be created in its directory");
 	memset(name, 'n', sizeof(name) - 1);
 	expect_refused(name, -ENAMETOOLONG, "shorter name");
 	assert_true(fd >= 0);
@@ -365,7 +365,7 @@ static int what_cannot_be_replaced(void)
 	if (mount("other", "mounted", NULL, MS_BIND, NULL) != 0)
 		return 1;
 	if (outfile_open(&o, "mounted", OUTFILE_WHOLE, stdout, &err) != -EBUSY ||
-	    !strstr(err.msg, "It is mounted by itself"))
+	    !strstr(err.msg, "It is a mount point"))
 		return 2;
 	if (chmod(".", 01777) != 0 || setgid(65534) != 0 || setuid(65534) != 0)
 		return 3;
