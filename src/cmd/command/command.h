@@ -123,7 +123,7 @@ struct options {
 	bool stack, list, now, io, batch;
 	bool histogram, count, args; /* of trace: a table instead of a line per call */
 	unsigned int rate;	     /* probe hits a second and thread; 0 = not given */
-	const char *panel;	     /* of top */
+	const char *panel;	     /* --panel of top */
 	enum source_choice source;
 	enum attach_way uprobes;
 	enum sched_watch_how schedulers;
@@ -167,7 +167,7 @@ struct command_context {
 	const struct command *command;
 	struct options opt;
 	int nr_args;
-	char **args; /* words that are no options */
+	char **args; /* arguments that are not options */
 	FILE *out;   /* stdout; flushed and checked by the caller */
 };
 

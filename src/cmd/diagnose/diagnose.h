@@ -31,7 +31,7 @@ struct watched_scheduler {
 	bool blocked;				/* was blocked by a lock in a sample */
 	struct proc_thread_times first;		/* CPU time of the thread when sampling began */
 	bool has_first;
-	struct diagnosed_scheduler *out; /* in `d` */
+	struct diagnosed_scheduler *out; /* its element of d.schedulers */
 };
 
 /* A process, with numbers of all scans since the first one that saw it. */
@@ -75,7 +75,7 @@ struct running_counts {
 };
 
 struct port_wait {     /* a process that waits for a port */
-	uint64_t port; /* terms */
+	uint64_t port; /* port and pid, as terms */
 	uint64_t epid;
 };
 

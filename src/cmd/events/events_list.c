@@ -26,7 +26,7 @@ struct listed {
 	const struct event_field *fields;
 	unsigned int nr_fields;
 	char functions[256], usdt[256], why[SOURCE_REASON_SIZE]; /* "" = none */
-	const char *usdt_differs;				 /* likewise */
+	const char *usdt_differs;				 /* see sources_usdt_differs() */
 	bool by_usdt;
 };
 

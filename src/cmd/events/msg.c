@@ -25,7 +25,7 @@ struct msg {
 	struct command_context *ctx;
 	struct event_run *run;
 	struct message_stats stats;
-	uint64_t kinds; /* that are watched */
+	uint64_t kinds; /* bit set of the kinds of events that are watched */
 };
 
 struct view {

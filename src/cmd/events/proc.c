@@ -17,7 +17,7 @@ struct proc {
 	struct command_context *ctx;
 	struct event_run *run;
 	struct spawn_stats stats;
-	uint64_t kinds; /* that are watched */
+	uint64_t kinds; /* bit set of the kinds of events that are watched */
 };
 
 struct view {

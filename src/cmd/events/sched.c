@@ -12,7 +12,7 @@
 #include "view/events/sched_view.h"
 
 #define LONG_SCHEDULE (1ull << EVENT_LONG_SCHEDULE)
-#define ROWS_SHOWN    20 /* of text */
+#define ROWS_SHOWN    20 /* rows of text without -n */
 
 struct sched {
 	struct command_context *ctx;

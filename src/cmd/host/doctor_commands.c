@@ -135,7 +135,7 @@ struct examination {
 	struct beam_node *node; /* NULL: as of the newest release */
 	struct source_plan plans[NR_HOW];
 	uint64_t kinds[NR_HOW];
-	struct program_trials *trials; /* NR_HOW */
+	struct program_trials *trials; /* array of NR_HOW */
 	enum how how;		       /* the one that is_wanted() is called for */
 	enum privilege_use lacking;    /* why no program can be tried */
 };
@@ -334,7 +334,7 @@ static bool is_refused(const struct examination *x, enum how how, const char *pr
 	return true;
 }
 
-/* Is a kind not available, and why? */
+/* Is this kind of event missing?  If it is, `why` says the reason. */
 static bool is_missing(const struct examination *x, enum how how, enum event_kind kind, char *why,
 		       size_t size)
 {
@@ -407,7 +407,7 @@ static void judge_uprobes(struct verdict *v, const struct examination *x, enum d
 		    error_text(f->err));
 }
 
-/* Adds refused programs of a list; `state` is that of a command that cannot load them. */
+/* Adds the first refused program of a list.  `state`: of a command that cannot load it. */
 static void judge_programs(struct verdict *v, const struct examination *x,
 			   const char *const *programs, enum doctor_state state, const char *what)
 {

@@ -39,7 +39,7 @@ struct reading {
 	struct stack_groups raw; /* items are addresses: `current`, then the frames */
 	VEC(struct lookup) lookups;
 	struct idmap index;
-	VEC(uint64_t) items; /* of the stack under way */
+	VEC(uint64_t) items; /* addresses of the stack that is being read */
 	bool synced;	     /* the list of code was read again, for code loaded meanwhile */
 };
 

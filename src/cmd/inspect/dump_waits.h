@@ -23,7 +23,7 @@ struct waiting {
 	VEC(uint32_t) to; /* the node that each node waits for, or WAIT_NOBODY */
 	VEC(struct other) others;
 	VEC(uint32_t) wait_of;		 /* of each process: 1 + index in waits.v; 0 = none */
-	VEC(struct waits_since) longest; /* longest of the waits for each node */
+	VEC(struct waits_since) longest; /* by node: the longest wait for it */
 	struct term_formats formats;
 	struct term_reader reader;
 	struct socket_table sockets;

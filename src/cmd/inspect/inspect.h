@@ -29,7 +29,7 @@
 #define INSPECT_SAMPLE 10
 /* A mailbox up to this long is always counted by shape. */
 #define INSPECT_SHORT_MAILBOX 10000
-/* Binaries and largest terms that are shown without -n. */
+/* Number of binaries and of largest terms that are shown if -n is not given. */
 #define INSPECT_TOP 10
 
 struct inspect_pair {
@@ -62,7 +62,7 @@ struct inspect {
 	struct signal_counts messages;
 	struct shape_table shapes;
 	uint64_t message_words;
-	uint64_t first[INSPECT_SAMPLE], last[INSPECT_SAMPLE]; /* last: a ring */
+	uint64_t first[INSPECT_SAMPLE], last[INSPECT_SAMPLE]; /* `last` is a ring */
 	uint64_t nr_seen;
 	struct heap_census census; /* if a.counted */
 
@@ -73,7 +73,7 @@ struct inspect {
 	VEC(const char *) warnings;
 };
 
-/* The command without opening the node: writes the process with that pid or name to ctx->out. */
+/* Writes the process with that pid or name to ctx->out; the caller has opened the node. */
 int inspect_process(struct command_context *ctx, struct beam_node *n, const char *what,
 		    struct error *err);
 

@@ -14,11 +14,11 @@
 #include "model/process/process_rows.h"
 
 struct process_function {
-	raddr current, i; /* the key */
+	raddr current, i; /* the key of function_index */
 	uint32_t function, file, line;
 };
 struct process_call {
-	uint64_t mfa[3]; /* the key */
+	uint64_t mfa[3]; /* the key of call_index */
 	uint32_t text;
 };
 
@@ -31,7 +31,7 @@ struct process_source {
 	struct term_formats formats;
 	struct term_reader reader;
 	VEC(uint32_t) atoms;   /* by atom index: string id of the text; 0 = not looked up yet */
-	VEC(uint32_t) written; /* likewise, of the text as Erlang or Elixir writes it */
+	VEC(uint32_t) written; /* the same, of the text as Erlang or Elixir writes it */
 	VEC(struct process_function) functions;
 	VEC(struct process_call) calls;
 	struct idmap function_index, call_index;
@@ -51,7 +51,7 @@ unsigned int process_source_what(const struct process_source *s);
  * which has not run since, its names are taken over. */
 void process_source_row(struct process_source *s, const struct process_facts *p,
 			const struct process_row *before, struct process_row *row);
-/* Makes of a pid term what process_row.pid has. */
+/* Returns a pid term as process_row.pid has it. */
 uint64_t process_source_pid(struct process_source *s, uint64_t term);
 /* The ancestors of a process ($ancestors), nearest first, then its parent: pids, or
  * PROCESS_PID_TEXT with the registered name of a process of this node.  Returns how many. */

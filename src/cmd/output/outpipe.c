@@ -18,7 +18,7 @@
 #include "base/xalloc.h"
 
 #define FULL_SIZE   (1u << 20) /* bytes from which on outpipe_full() is true */
-#define BUFFER_SIZE 65536u     /* of the FILE in front */
+#define BUFFER_SIZE 65536u     /* of the FILE that callers write to */
 
 struct outpipe {
 	FILE *target, *front;

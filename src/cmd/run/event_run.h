@@ -53,7 +53,7 @@ struct event_consumer {
 	const struct live_calls *calls;
 	int (*call)(void *arg, const struct event *ev); /* as event() */
 	/* Error of the number of calls of Erlang functions that were shown, as `error` of struct
-	 * breakpoints_state; negative = not known (-n).  NULL = the error of all hits. */
+	 * breakpoints_state; negative = not known after -n.  NULL = the error of all hits. */
 	double (*call_error)(void *arg);
 	/* Error of the number of calls of C functions, as coverage_error().  NULL =
 	 * coverage_error() of all calls. */

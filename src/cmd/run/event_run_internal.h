@@ -54,7 +54,7 @@ void event_run_report_refused(const struct source_plan *plan, uint64_t kinds, in
 int event_run_open_output(struct event_run *run, struct error *err);
 /* Flushes the files and gives them their names (outfile_commit()). */
 int event_run_close_output(struct event_run *run, struct error *err);
-/* Flushes what was written.  -EPIPE, which is not reported: the reader is gone. */
+/* Flushes what was written.  Returns -EPIPE, without a message, if the reader is gone. */
 int event_run_check_output(struct event_run *run, struct error *err);
 
 /* Filters by process, of the options: for records, and for the BPF programs of a live node. */
@@ -62,7 +62,7 @@ int event_run_filter(struct event_run *run, struct error *err);
 int event_run_filter_node(struct event_run *run, struct live_config *config, struct error *err);
 /* The closing line on stderr. */
 void event_run_report(struct event_run *run);
-/* Says which kinds are read from memory, without probes. */
+/* Warns which kinds are sampled in memory, without probes. */
 void event_run_report_unprobed(const struct event_run *run);
 /* Warns if --max-overhead cannot be kept, as the overhead cannot be measured. */
 void event_run_report_budget(struct event_run *run);

@@ -41,15 +41,15 @@ struct live {
 struct live_calls {
 	unsigned int words, depth;
 	bool stacks; /* some calls have the stack of the callers */
-	bool beside; /* the command is about events, and can do without calls */
+	bool beside; /* the command shows events, and goes on if calls cannot be traced */
 };
 
 /* What the command asks for; the rest of the session's configuration follows from the node. */
 struct live_config {
-	const struct options *opt;	/* how probes use this host */
+	const struct options *opt;	/* say how probes are attached */
 	unsigned int freq;		/* 0 = no sampling */
 	struct source_plan *events;	/* NULL = none; live_open() may take kinds out of it */
-	const struct live_calls *calls; /* of functions; NULL = none */
+	const struct live_calls *calls; /* NULL = calls are not recorded */
 	uint64_t event_epid;
 	struct event_who event_who, message_from, message_to; /* see abi/config.h */
 	bool event_stacks;
@@ -109,7 +109,7 @@ void live_end_slices(struct live *l);
 /* source_drain() of the enricher; then tells the BPF programs where code was loaded since. */
 int live_drain(struct live *l, uint64_t max_ns, const struct source_consumer *consumer,
 	       struct error *err);
-/* The value so far, whether the session, the enricher or the resolver counts it. */
+/* The value of a counter so far: of the session, the enricher or the resolver. */
 uint64_t live_counter(struct live *l, enum counter_id id);
 /* Adds a record at end_ns for each counter that is not 0; `refused`, records that the caller
  * rejected, are added to COUNTER_BAD_RECORD. */

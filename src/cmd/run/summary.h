@@ -36,7 +36,7 @@ void summary_of_snapshot(struct summary *out, const struct snapshot *s);
 
 double summary_complete(const struct summary *s); /* percent; 100 without samples */
 
-/* Without newline. */
+/* Appends the summary, with no newline at its end. */
 void summary_format(struct strbuf *out, const struct summary *s);
 
 /* Logs the warnings, and what to do about losses, where counters.def has an advice. */

@@ -58,21 +58,21 @@ struct top {
 	struct sched_now *sched_now; /* NULL: what schedulers are doing is not known */
 	struct top_totals before, now;
 	uint64_t read_ns;	     /* when `now` was read; 0 = never */
-	uint64_t since_ns;	     /* rows read before that are too old for rates */
+	uint64_t since_ns;	     /* rows that were read before are too old for rates */
 	uint64_t own_ns, own_cpu_ns; /* time of the last reading, and CPU time of ebeam then */
 
 	struct top_processes processes;
 	uint64_t processes_frame;    /* frame.frames when processes were read; 0 = never */
 	struct top_samples *samples; /* NULL = none */
-	char samples_error[1100];    /* why there are none; "" */
+	char samples_error[1100];    /* why samples are not taken; "" = they are */
 	struct summary summary;	     /* of sampling and probes that have ended, of all nodes */
 	struct process_totals sums;  /* of the nodes before this one */
 	uint64_t readings;	     /* frames of the nodes before this one */
 	unsigned int warned;	     /* bit set: warnings that top_next_warning() has returned */
-	char undecoded[128];	     /* text of the warning about undecoded messages; "" */
+	char undecoded[128];	     /* the warning about undecoded messages; "" = none */
 
 	struct top_events *events; /* NULL until the panel of events was shown */
-	char events_text[1100];	   /* why that panel has no rows yet */
+	char events_text[1100];	   /* why the panel of events has no rows yet */
 	bool events_end;	   /* probes of events are being detached for good */
 	bool paused;		   /* by the user: no steps */
 	bool screen;		   /* the terminal is drawn on: no other thread may log */
@@ -84,8 +84,8 @@ struct top {
 	void *views[NR_TOP_PANELS];	    /* of row_sources that were opened */
 	struct process_columns_ctx process_columns;
 	struct process_match process_match; /* the filter that was typed */
-	char note[320];			    /* of the panel shown */
-	char panel_error[1100];		    /* why the panel shown has no rows; "" */
+	char note[320];			    /* of the panel that is shown */
+	char panel_error[1100];		    /* why the panel shown has no rows; "" = it has */
 };
 
 /* Initializes the frame; t->node is open. */

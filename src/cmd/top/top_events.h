@@ -36,18 +36,18 @@ void top_events_open(struct top_events **out, int os_pid, const struct options *
 void top_events_close(struct top_events *e);
 
 /*
- * Attaches probes in the background, or detaches them.  Never waits: to be called again and again,
- * as attaching has to wait for the end of detaching, and vice versa.  After a failure probes are
- * not attached again until they were not wanted once.
+ * Attaches probes in the background, or detaches them.  Never waits.  To be called again and again,
+ * as attaching has to wait for the end of detaching, and vice versa.  After a failure, probes are
+ * attached again only when this was called with `wanted` false in between.
  */
 void top_events_want(struct top_events *e, bool wanted);
 /* Waits until all probes are attached, or that has failed and been undone; false: not within ns. */
 bool top_events_wait(struct top_events *e, uint64_t ns);
-/* Wants no probes any more, and waits until all are detached; false: not within ns (0: now). */
+/* Detaches all probes, and waits until that is done; false: not within ns (0: now). */
 bool top_events_leave(struct top_events *e, uint64_t ns);
 enum top_events_state top_events_state(struct top_events *e);
 const struct error *top_events_error(const struct top_events *e); /* of TOP_EVENTS_FAILED */
-/* In TOP_EVENTS_ON: why the overhead of the probes is neither known nor limited; "" = it is. */
+/* In TOP_EVENTS_ON: why the overhead of the probes is not known and not limited; "" = it is. */
 const char *top_events_unlimited(const struct top_events *e);
 
 /*

@@ -29,10 +29,10 @@ struct live_top {
 	char message[512]; /* at the bottom; "" = none */
 	uint64_t message_ns;
 	uint64_t step_began_ns;
-	unsigned int steps;	      /* of this node */
-	unsigned int frames;	      /* that were shown with rates, of all nodes */
+	unsigned int steps;	      /* of the current node */
+	unsigned int frames;	      /* frames shown with rates, of all nodes */
 	uint64_t successor_ns;	      /* when top_successor() was last called */
-	int successor;		      /* what it returned; 0 = none yet */
+	int successor;		      /* what top_successor() returned; 0 = none yet */
 	int wanted_node;	      /* OS pid of the node to change to; 0 = none */
 	bool due;		      /* a step is due */
 	enum top_events_state events; /* the last state that was seen */

@@ -99,8 +99,8 @@ static void read_memory(struct top *t)
 }
 
 /*
- * The first reading of memory looks at the text of each atom (half a microsecond each), later ones
- * only at new atoms.  So the first frame on a terminal is shown without memory if there are many.
+ * The first reading of memory reads the text of each atom (half a microsecond each), later ones
+ * only of new atoms.  So the first frame on a terminal is shown without memory if there are many.
  */
 static bool memory_can_wait(const struct top *t)
 {

@@ -22,15 +22,15 @@
 
 struct top_samples {
 	struct beam_node *node;	   /* NULL: a capture */
-	const struct options *opt; /* if there is a node */
+	const struct options *opt; /* NULL: a capture */
 	unsigned int freq;
 	struct live live;
 	bool live_open;
-	bool restarted;		/* since the last step */
+	bool restarted;		/* sampling began anew since the last step */
 	struct summary summary; /* counters of earlier sessions, and all samples */
 
 	struct capture_input input;
-	struct event pending; /* was read, but is of a later step */
+	struct event pending; /* if is_pending: an event that was read, of a later step */
 	bool is_pending, ended;
 	uint64_t start_ns, now_ns; /* times in the capture: of its first sample, of the step */
 	uint64_t last_ns;	   /* time of the last sample or event */

@@ -58,7 +58,7 @@ static inline bool trace_by_breakpoint(const struct trace_function *f)
 /* A return site of traced calls. */
 struct trace_site {
 	uint64_t addr;
-	uint64_t calls;	   /* that return there, in this period */
+	uint64_t calls;	   /* that return to this site, in this period */
 	uint64_t armed_ns; /* CLOCK_MONOTONIC, since when it has a breakpoint; 0 = it has none */
 	uint32_t serial;   /* of the code that it is in (jit.h) */
 	bool predicted;	   /* armed, but no traced call that returns there was seen yet */
@@ -118,9 +118,9 @@ struct trace_module {
 };
 struct trace_code {
 	VEC(struct trace_module) modules; /* of the functions */
-	uint64_t loads;			  /* of any module so far, for patterns without a module */
-	uint64_t good_ns;   /* CLOCK_MONOTONIC: up to then breakpoints were at the current code */
-	uint64_t behind_ns; /* since then calls may miss them; 0 = breakpoints are up to date */
+	uint64_t loads;	    /* how often any module was loaded, for patterns without a module */
+	uint64_t good_ns;   /* CLOCK_MONOTONIC: when breakpoints were last known to be up to date */
+	uint64_t behind_ns; /* since when calls may miss them; 0 = breakpoints are up to date */
 	uint64_t next_ns;   /* when to move the breakpoints, or try again */
 	uint64_t settle_ns; /* when to check once more, as NIFs appear later; 0 = never */
 	uint64_t unwatched_ns, changes; /* sum of times behind; how often code was loaded */
@@ -142,7 +142,7 @@ int trace_points_follow(struct trace *t, struct error *err);
 /* Warns of calls whose end could not be seen, by reason. */
 void trace_points_report(struct trace *t);
 
-unsigned int trace_nr_by_breakpoint(const struct trace *t); /* functions */
+unsigned int trace_nr_by_breakpoint(const struct trace *t); /* number of functions */
 unsigned int trace_points_nr(const struct trace_points *p); /* debug registers that are used */
 
 /* ---- trace_sites.c: return sites ------------------------------------------------------------- */
@@ -205,16 +205,16 @@ struct trace {
 	struct call_pairs *pairs;
 	struct call_stats *stats;      /* NULL: lines are wanted */
 	uint64_t shown;		       /* calls that count for `limit` */
-	uint64_t extra;		       /* calls that do not, see is_extra() */
+	uint64_t extra;		       /* calls that do not count, see is_extra() */
 	uint64_t seen[2];	       /* calls of Erlang functions, of C functions */
-	uint64_t ended[2];	       /* calls whose end was seen, likewise */
-	unsigned int limit;	       /* of `shown`; 0 = none */
+	uint64_t ended[2];	       /* the same, of calls whose end was seen */
+	unsigned int limit;	       /* stop after that many `shown`; 0 = no limit */
 	struct breakpoints_state last; /* the last one read, at the end the final one */
 	unsigned int text_size;	       /* of one term, bytes */
 	bool reported;		       /* trace_report() was called */
 	bool shapes;		       /* shapes of arguments are needed, or may be later */
 	bool has_ends;		       /* ends of calls were recorded, too */
-	VEC(char *) warnings;	       /* so far */
+	VEC(char *) warnings;	       /* all that were given */
 	struct render render;	       /* of a profile */
 	struct weigh weigh;
 };

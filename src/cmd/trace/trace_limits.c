@@ -67,7 +67,7 @@ static void report_limited(struct trace *t, const struct limited *l)
 }
 
 /* Do hits take more than a tenth of the time in which calls were seen?  Then they slow the callers
- * down, and there were more calls while none were seen than an estimate has. */
+ * down: while calls were not seen, there were more of them than an estimate says. */
 static bool takes_much(double hits_ns, double on_ns)
 {
 	return 10 * hits_ns > on_ns;
@@ -91,7 +91,7 @@ double trace_call_error(void *arg)
 	return trace_is_full(t) ? -1 : error_of_part(t->seen[0], l->error, l->hits);
 }
 
-/* As coverage_error(); 0 if there may be many more calls, negative if nothing is known. */
+/* As coverage_error(); 0 if there may be many more calls, negative if the error is not known. */
 double trace_c_call_error(void *arg)
 {
 	const struct trace *t = arg;

@@ -162,7 +162,7 @@ static int probe_c_functions(struct trace *t, struct error *err)
 	return rc;
 }
 
-/* Records the cost of a hit, which is taken off durations; again when it has changed by 5 %. */
+/* Records the cost of a hit, subtracted from durations; again when it has changed by 5 %. */
 static void report_hit_ns(struct trace *t, int i, const char *key, unsigned int ns)
 {
 	unsigned int *before = &t->points.hit_ns[i];
