@@ -31,7 +31,7 @@ struct event_row {
 	const char *name;
 	enum event_group group;
 	const char *summary;
-	const char *differs; /* to the event of that name in LTTng's list; "" = nothing */
+	const char *differs; /* from OTP's LTTng event of that name; "" = in nothing */
 };
 
 struct event_field {
@@ -40,7 +40,8 @@ struct event_field {
 	enum event_field_type type;
 };
 
-/* Index of a kind's first field in the list of all fields, and of each field. */
+/* Index in the list of all fields of a kind's first field, and of each field; ..._AGAIN makes both
+ * enumerate from the same number. */
 enum {
 #define EVENT(kind, text, in, happened, other)                                                     \
 	EVENT_FIELDS_BEFORE_##kind, EVENT_FIELDS_AGAIN_##kind = EVENT_FIELDS_BEFORE_##kind - 1,
@@ -67,8 +68,8 @@ const char *event_word_text(uint64_t word);
 /* Number of words of a field in a raw record. */
 unsigned int event_field_words(enum event_field_type type);
 
-/* Kinds in a list such as "gc,message_send,port_*": names, groups, "all", and names that end in
- * *.  0 and *kinds (bit set), or -EINVAL and the unknown word in *bad, *bad_len. */
+/* Parses a list of kinds such as "gc,message_send,port_*": names, groups, "all", and prefixes with
+ * a *.  0 and *kinds (bit set), or -EINVAL and the unknown word in *bad, *bad_len. */
 int event_kinds_parse(const char *list, uint64_t *kinds, const char **bad, size_t *bad_len);
 
 #endif

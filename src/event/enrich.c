@@ -2,12 +2,11 @@
 /*
  * Raw records in, definitions and events out (see enrich.h).
  *
- * New names that the resolver has interned are found by a watermark (record_queue.h): the
- * dictionary only grows, so ids between `defined` and names_count() are new.  Tables are written in
- * the order in which they refer to each other, so every definition precedes its first use, and a
- * stack's parent (interned before it) precedes the stack.  The queue holds the records made from
- * one raw record, or those that the command added; it is empty before the next raw record is
- * fetched, so it stays small.
+ * New names that the resolver has interned are found by their ids: the dictionary only grows, so
+ * ids above record_queue.pushed are new.  Tables are written in the order in which they refer to
+ * each other, so every definition precedes its first use, and a stack's parent (interned before it)
+ * precedes the stack.  The queue holds the records made from one raw record, or those that the
+ * command added; it is empty before the next raw record is fetched, so it stays small.
  */
 #include "event/enrich.h"
 
@@ -36,16 +35,17 @@ struct enrich {
 	struct record_queue queue;
 	uint64_t bad_records;
 	struct resolved_sample resolved;
-	/* The stack of the next event, if that has the same time and thread. */
+	/* From the last RAW_SAMPLE_EVENT: the stack of the next event, if that has the same time
+	 * and thread. */
 	struct {
 		uint64_t ts_ns;
 		uint32_t os_tid, stack;
 		enum sample_status status;
 	} stack;
 	uint32_t kind_names[NR_EVENT_KINDS]; /* string ids, 0 = not interned yet */
-	bool calls;			     /* there are calls */
+	bool calls;			     /* a REC_RAW_CALL has come */
 	struct slices slices;
-	VEC(struct sample_weight) weights; /* weight 1 before the first */
+	VEC(struct sample_weight) weights; /* by from_ns; before the first: 1 */
 };
 
 static const char *const counter_names[NR_COUNTERS] = {
@@ -73,7 +73,7 @@ static void push_sample(struct enrich *e, const struct rec_sample *fields, uint6
 	rec->status = fields->status;
 }
 
-/* Refers to defined ids only: otherwise a capture could not be read. */
+/* True if the sample refers to defined ids only: readers of a capture refuse others. */
 static bool is_consistent(const struct enrich *e, const struct resolved_sample *s)
 {
 	if (s->nr_frames > RESOLVED_FRAMES || s->kind >= NR_SAMPLE_KINDS ||
@@ -180,8 +180,8 @@ static uint32_t without_vm(const struct enrich *e, uint32_t stack)
 	return stack;
 }
 
-/* The stack of a process that will continue at `leaf`: its own words are the callers, and frames
- * of the VM that schedules it are left out. */
+/* The stack of a process that will continue at `leaf`: `stack` without the frames of the VM's
+ * scheduling code at its end, and with `leaf` as its leaf. */
 static uint32_t stack_with_leaf(struct enrich *e, uint32_t stack, uint32_t leaf)
 {
 	const struct name_stack *s;
@@ -197,8 +197,8 @@ static bool same_function(const struct name_function *a, const struct name_funct
 	return a->module_id == b->module_id && a->name_id == b->name_id && a->arity == b->arity;
 }
 
-/* The stack of a call of `function`, which becomes the leaf, whether the walk began in it or in the
- * function that implements it; without a walk, the last caller only. */
+/* The stack of a call with c->function as its leaf, which is added unless the walked stack has it
+ * as its leaf.  Without a walked stack, the caller is the only other frame. */
 static uint32_t stack_of_call(struct enrich *e, uint32_t walked, const struct resolved_call *c)
 {
 	uint32_t stack = without_vm(e, walked), frame;
@@ -213,7 +213,8 @@ static uint32_t stack_of_call(struct enrich *e, uint32_t walked, const struct re
 	return names_intern_stack(e->names, stack, frame, NULL);
 }
 
-/* A record may end after its values: returns it with all values, those that are missing zero. */
+/* A record without blocks may end after its last value: returns a copy of it in *room, with the
+ * missing values zero; any other record itself; NULL if it is malformed. */
 static const struct rec_raw_event *whole_event(const struct rec_raw_event *raw,
 					       struct rec_raw_event *room)
 {
@@ -229,7 +230,7 @@ static const struct rec_raw_event *whole_event(const struct rec_raw_event *raw,
 	return room;
 }
 
-/* Whether the stack that came ahead has this time and thread. */
+/* Whether the stack that came before the event has the event's time and thread. */
 static bool is_ahead(const struct enrich *e, uint64_t ts_ns, uint32_t os_tid)
 {
 	return e->stack.ts_ns == ts_ns && e->stack.os_tid == os_tid;
@@ -339,8 +340,8 @@ static bool is_about_ends(const struct rec_header *rec)
 	return kind == EVENT_PROCESS_EXCEPTION || kind == EVENT_PROCESS_HIBERNATE;
 }
 
-/* A record about ends of calls came late, or cannot be read: so ends of the calls under way may be
- * missed. */
+/* If the record, which came late or was refused, is of a type that ends calls: adds a gap, as ends
+ * of the calls under way may have been missed. */
 static void lose_ends(struct enrich *e, const struct rec_header *rec)
 {
 	if (e->calls && is_about_ends(rec))
@@ -360,7 +361,7 @@ static void enrich_coverage(struct enrich *e, const struct rec_raw_coverage *raw
 		enrich_add_coverage(e, NR_EVENT_KINDS, raw);
 }
 
-/* Processes a raw record: true.  False for any other record. */
+/* Processes a raw record and returns true; false for any other record. */
 static bool consume(struct enrich *e, const struct rec_header *rec)
 {
 	uint64_t bad = e->bad_records;

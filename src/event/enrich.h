@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For live nodes: a source on top of a source of raw records.  Uses the resolver, emits a
- * definition before the first use of every id, and converts each raw sample to REC_SAMPLE.  Owns
- * its dictionary; borrows `inner` and `resolver`. */
+/* For live nodes: a source that reads raw records from the source `inner` and returns what they
+ * become with the names that the resolver finds: events, and a definition of each id before its
+ * first use.  Owns its dictionary; borrows `inner` and `resolver`. */
 #ifndef EBEAM_EVENT_ENRICH_H
 #define EBEAM_EVENT_ENRICH_H
 
@@ -10,46 +10,48 @@
 
 struct enrich;
 
-/* inner may be NULL: then there are only records that are added. */
+/* inner NULL: the source returns only what enrich_add_*() add. */
 struct enrich *enrich_open(struct source *inner, struct resolver *resolver);
 void enrich_close(struct enrich *e);
-/* From from_ns on each sample stands for `weight` samples; calls in order of from_ns. */
+/* From the time from_ns on a sample stands for `weight` samples.  To be called in order of
+ * from_ns. */
 void enrich_set_weight(struct enrich *e, uint32_t weight, uint64_t from_ns);
 struct source *enrich_source(struct enrich *e);
 
-/* Adds records of the command: next() returns them before anything newer.  Each call invalidates
- * the record that next() returned last. */
+/* enrich_add_*() add records that the command makes: next() returns them before it reads another
+ * raw record.  Each call invalidates the record that next() returned last. */
 void enrich_add_meta(struct enrich *e, const char *key, const char *value);
 void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns);
-/* Whether events of this kind are watched from raw->h.ts_ns on; NR_EVENT_KINDS = only the work of
- * the node is reported. */
+/* Whether events of this kind are watched from raw->h.ts_ns on; kind NR_EVENT_KINDS: the record
+ * only has the node's work (rec_coverage.work). */
 void enrich_add_coverage(struct enrich *e, enum event_kind kind,
 			 const struct rec_raw_coverage *raw);
 /* The same for calls of C functions (EVENT_CALLS). */
 void enrich_add_call_coverage(struct enrich *e, const struct rec_raw_coverage *raw);
-/* What a scheduler did: `rec`, of whose header type and size are set here. */
+/* Adds a copy of `rec`, whose header needs only the time. */
 void enrich_add_scheduler(struct enrich *e, const struct rec_scheduler *rec);
-/* See EVENT_CALL_GAPS_NAME; to be added before any record later than from_ns. */
+/* Returns that may have been missed, see EVENT_CALL_GAPS_NAME; to be added before any record later
+ * than from_ns. */
 struct enrich_call_gap {
 	uint64_t site, from_ns, to_ns;
 	uint32_t os_tid;
 };
 void enrich_add_call_gap(struct enrich *e, const struct enrich_call_gap *gap);
-/* A raw record, as if from the source. */
+/* Processes a raw record as if `inner` had returned it. */
 void enrich_add_raw(struct enrich *e, const struct rec_header *raw);
-/* `weight` samples without stack: a state frame (e.g. "[idle]") of a thread. */
+/* One sample of a thread with this weight, whose stack is one state frame such as "[idle]". */
 void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum sample_kind kind,
 		      uint32_t weight, uint64_t ts_ns);
-/* A sample made by the command: process, stack, thread of the dictionary, kind and status of *of,
- * which stands for `weight`. */
+/* A sample with this weight, and with process, stack, thread (ids of the dictionary), kind and
+ * status of *of. */
 void enrich_add_sample(struct enrich *e, const struct rec_sample *of, uint64_t weight,
 		       uint64_t ts_ns);
 void enrich_add_end(struct enrich *e, uint64_t ts_ns);
 
-/* Records that the resolver refused; names beyond the dictionary's limits. */
+/* Number of records that were malformed or refused by the resolver; of names beyond the limits. */
 uint64_t enrich_bad_records(const struct enrich *e);
 uint64_t enrich_overflows(const struct enrich *e);
-/* The dictionary, for the command (threads seen so far). */
+/* The dictionary, owned by `e`; the command finds the threads that were seen in it. */
 struct names *enrich_names(struct enrich *e);
 
 #endif

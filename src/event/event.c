@@ -10,7 +10,7 @@
 
 #include "names/names.h"
 
-/* Copies the fixed part of a record, if the record is long enough for it. */
+/* Copies the fixed part of a record: 0, or -EINVAL if the record is shorter than that. */
 #define COPY_RECORD(rec, bytes, size)                                                              \
 	((size) < sizeof(*(rec)) ? -EINVAL : (memcpy((rec), (bytes), sizeof(*(rec))), 0))
 
@@ -160,7 +160,7 @@ static int decode_coverage(struct event *ev, const char *bytes, size_t size)
 {
 	struct rec_coverage rec = {0};
 
-	/* Earlier versions had no work. */
+	/* Records of earlier versions end before `work`. */
 	if (size < offsetof(struct rec_coverage, work))
 		return -EINVAL;
 	memcpy(&rec, bytes, MIN(size, sizeof(rec)));
@@ -182,7 +182,7 @@ static bool is_part(uint64_t ns, uint64_t of)
 
 static int decode_scheduler(struct event *ev, const char *bytes, size_t size)
 {
-	/* Earlier versions ended before gc_samples. */
+	/* Records of earlier versions end before gc_samples. */
 	const size_t least = offsetof(struct rec_scheduler, gc_samples);
 	struct rec_scheduler rec = {0};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One decoded record, as a value.  Strings point into the record's bytes and are valid as long
- * as those (until the next source_next()). */
+/* One decoded record.  Its strings point into the bytes of the record, so they are valid until the
+ * next record is read from the source. */
 #ifndef EBEAM_EVENT_EVENT_H
 #define EBEAM_EVENT_EVENT_H
 
@@ -47,7 +47,7 @@ struct event {
 		} thread;
 		struct {
 			uint32_t process, stack, thread;
-			uint64_t weight; /* in the unit of the recording, > 0 */
+			uint64_t weight; /* in the unit of the recording's mode; > 0 */
 			enum sample_kind kind;
 			enum sample_status status;
 		} sample;
@@ -67,8 +67,8 @@ struct event {
 			uint32_t kind; /* string id */
 			enum coverage_state state;
 			uint32_t share_ppm;    /* <= 1,000,000 */
-			uint32_t os_tid;       /* of a gap in calls; 0 = any */
-			uint64_t work, missed; /* 0: not known */
+			uint32_t os_tid;       /* see EVENT_CALL_GAPS_NAME; 0 = any thread */
+			uint64_t work, missed; /* see struct rec_coverage; 0 = not known */
 		} coverage;
 		struct {
 			enum thread_type type; /* of the scheduler */
@@ -102,14 +102,15 @@ struct event {
  */
 int event_decode(struct event *ev, const void *bytes, size_t size);
 
-/* True if it is a REC_META with this key. */
+/* True if the event is a REC_META record with this key. */
 bool event_is_meta(const struct event *ev, const char *key);
 
-/* The text of a call's next term: `at` is 0 at first.  False after the last. */
+/* Sets *text and *len to the next term (argument or result) of a call.  *at is its offset: 0 before
+ * the first call, advanced by each.  False after the last term. */
 bool event_call_term(const struct event *ev, uint32_t *at, const char **text, uint32_t *len);
 
 /* Adds a definition (string, function, frame, stack, process, thread) to a dictionary that is
- * filled from records: 1; 0 if the event is not a definition; or the negative errno of
+ * filled from records.  Returns 1; 0 if the event is not a definition; or the negative errno of
  * names_define_*(). */
 struct names;
 int event_define(struct names *n, const struct event *ev);

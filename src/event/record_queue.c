@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Queue entry for definitions: the ids up to which they come. */
+/* Queue entry that stands for definitions: those of ids up to until[], by table. */
 #define DEFINITIONS 0 /* no enum rec_type */
 struct definitions {
 	struct rec_header h;
@@ -131,7 +131,7 @@ static void define_thread(struct record_queue *q, uint32_t id)
 	rec->name = t->name_id;
 }
 
-/* NULL: all wanted definitions were returned. */
+/* The next definition of an id up to wanted[]; NULL = all were returned. */
 static const struct rec_header *next_definition(struct record_queue *q)
 {
 	/* In the order of enum names_table: no table refers to a later one. */

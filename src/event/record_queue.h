@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records that wait to be read, each after the definitions of the ids in it.  Of definitions the
- * queue only has the last ids: each is made when it is read. */
+/* A queue of records, each preceded by the definitions of the ids to which it refers.  Definitions
+ * are not stored, but made from the dictionary when they are popped. */
 #ifndef EBEAM_EVENT_RECORD_QUEUE_H
 #define EBEAM_EVENT_RECORD_QUEUE_H
 
@@ -13,10 +13,10 @@
 
 struct record_queue {
 	const struct names *names;	   /* borrowed, from the first record_queue_define() on */
-	uint32_t defined[NR_NAMES_TABLES]; /* highest id with a definition that was read */
-	uint32_t wanted[NR_NAMES_TABLES];  /* the same that the record to be read next may need */
-	uint32_t pushed[NR_NAMES_TABLES];  /* the same that the last pushed record may need */
-	VEC(uint64_t) definition;	   /* the one that was returned last */
+	uint32_t defined[NR_NAMES_TABLES]; /* highest id whose definition was popped */
+	uint32_t wanted[NR_NAMES_TABLES];  /* highest id that the next record may refer to */
+	uint32_t pushed[NR_NAMES_TABLES];  /* highest id that the last pushed record may refer to */
+	VEC(uint64_t) definition;	   /* the record of the definition that was popped last */
 	VEC(uint64_t) words;		   /* whole records, in words for alignment */
 	size_t at;			   /* next record in words[] */
 };
@@ -24,10 +24,11 @@ struct record_queue {
 void record_queue_free(struct record_queue *q);
 /* Appends a zeroed record of at least `size` bytes; valid until the next call. */
 void *record_queue_push(struct record_queue *q, enum rec_type type, size_t size, uint64_t ts_ns);
-/* Takes the first record, valid until something is pushed or read; NULL = the queue is empty. */
+/* Removes the first record or definition; it is valid until the next push or pop.  NULL = the queue
+ * is empty. */
 const struct rec_header *record_queue_pop(struct record_queue *q);
-/* Records pushed from now on come after definitions of all that is in the dictionary now.  `n` is
- * the same in each call and must outlive the queue. */
+/* Records that are pushed after this call come after the definitions of all names that are in the
+ * dictionary now.  `n` is the same in each call and must outlive the queue. */
 void record_queue_define(struct record_queue *q, const struct names *n);
 
 #endif

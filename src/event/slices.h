@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Small numbers for the slices in which processes made calls (rec_call.slice). */
+/* Short numbers for the time slices in which processes made calls (rec_call.slice). */
 #ifndef EBEAM_EVENT_SLICES_H
 #define EBEAM_EVENT_SLICES_H
 
@@ -8,7 +8,7 @@
 #include "base/keytab.h"
 
 #define SLICES_BITS 24u
-#define SLICES_MAX  65536u /* processes; beyond, all are forgotten and get new numbers */
+#define SLICES_MAX  65536u /* processes; before one more is added, all are forgotten */
 
 struct slices {
 	struct keytab processes;
@@ -17,8 +17,8 @@ struct slices {
 
 void slices_open(struct slices *s);
 void slices_close(struct slices *s);
-/* Number of the slice (rec_raw_call.slice) of a process's next record: the same for records of one
- * slice, and not soon used again.  0 = the slice is not known. */
+/* Number of the time slice rec_raw_call.slice of a process: the same for all its calls in one
+ * slice, and reused only after all other numbers. 0 = the slice is not known. */
 uint32_t slices_number(struct slices *s, uint64_t epid, uint64_t slice);
 
 #endif

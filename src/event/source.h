@@ -11,12 +11,12 @@
 
 struct source {
 	/*
-	 * Next record: 1 and *rec (valid until the following call), 0 if nothing is there now
-	 * (live) or ever (replay), negative errno with *err on failure.
+	 * Next record: 1 and *rec (valid until the following call), 0 if there is none now (live)
+	 * or none any more (replay), negative errno with *err on failure.
 	 */
 	int (*next)(struct source *s, const struct rec_header **rec, struct error *err);
-	/* A descriptor that becomes readable when next() may have more; -1: replay, or poll at
-	 * intervals. */
+	/* A descriptor that becomes readable when next() may have more; -1 = none: a replay, or a
+	 * source to be polled at intervals. */
 	int (*fd)(struct source *s);
 	void (*close)(struct source *s); /* NULL ok through source_close() */
 };

@@ -30,7 +30,7 @@ static void no_code(struct resolver *r, const struct rec_raw_code *raw)
 	UNUSED(raw);
 }
 
-/* All events are on one thread without properties. */
+/* Keeps only the numbers of an event; all events get one thread, which has no tid and no name. */
 static int numbers(struct resolver *r, struct names *names, const struct rec_raw_event *raw,
 		   struct resolved_event *out)
 {
