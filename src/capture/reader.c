@@ -3,10 +3,10 @@
  * A capture file as a source (see reader.h, abi/capture.h).
  *
  * A block is accepted if its checksum is right and it inflates to exactly the size in its header;
- * then its records are returned one by one, each checked against the block's end.  Only the last
- * block of a file that ends within it is used without checksum: what still inflates has whole
- * records up to the end.  The first error ends the source and is kept as text with its position;
- * nothing after it is returned.
+ * then its records are returned one by one, each checked against the block's end.  If the file ends
+ * within its last block, that block is used without its checksum: the whole records among the bytes
+ * that inflate.  The first error ends the source and is kept as text with its position; nothing
+ * after it is returned.
  */
 #include "capture/reader.h"
 
@@ -37,7 +37,7 @@ struct capture_reader {
 	unsigned char *compressed; /* MAX_COMPRESSED bytes, from the first block on */
 	uint64_t *records;	   /* RECORDS_BUFFER bytes, in words for alignment */
 	uint32_t records_size;	   /* bytes of records in the current block */
-	uint32_t records_at;	   /* next record */
+	uint32_t records_at;	   /* offset of the next record */
 	uint64_t file_at;	   /* bytes read from the file */
 	uint64_t block_at;	   /* where the current block starts */
 	uint64_t nr_blocks;
@@ -120,7 +120,7 @@ static int read_header(struct capture_reader *r, struct error *err)
 
 /* ---- blocks ------------------------------------------------------------------------------- */
 
-/* The file ends, before a block or within one. */
+/* The file ended between blocks or in a block's header: damage, unless REC_END was read before. */
 static void end_of_file(struct capture_reader *r)
 {
 	r->is_finished = true;
@@ -129,7 +129,7 @@ static void end_of_file(struct capture_reader *r)
 			   r->file_at);
 }
 
-/* 1, 0 when the source has ended, or negative errno. */
+/* 1 if *block was read; 0 if the file has ended or is damaged; or negative errno. */
 static int read_block_header(struct capture_reader *r, struct capture_block *block,
 			     struct error *err)
 {
@@ -210,7 +210,7 @@ static void use_block(struct capture_reader *r, const struct capture_block *bloc
 		   r->block_at, why);
 }
 
-/* 1: records[] was filled (perhaps with nothing); 0: the source has ended. */
+/* 1 if records[] was filled (maybe with no whole record); 0 at the end; or negative errno. */
 static int next_block(struct capture_reader *r, struct error *err)
 {
 	struct capture_block block;
@@ -241,7 +241,7 @@ static int next_block(struct capture_reader *r, struct error *err)
 
 /* ---- source ------------------------------------------------------------------------------- */
 
-/* The next record of the block, or NULL at its end. */
+/* The next record of the block; NULL at its end, or if the record is damaged. */
 static const struct rec_header *next_record(struct capture_reader *r)
 {
 	uint32_t left = r->records_size - r->records_at;
@@ -257,7 +257,7 @@ static const struct rec_header *next_record(struct capture_reader *r)
 			r->saw_end = h->type == REC_END;
 			return h;
 		}
-		if (r->is_cut) /* the record that is not whole */
+		if (r->is_cut) /* the file ends within this record */
 			return NULL;
 	} else if (r->is_cut && left < sizeof(*h)) {
 		return NULL;

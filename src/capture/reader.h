@@ -11,8 +11,8 @@
 
 struct capture_reader;
 
-/* Reads from a FILE that the caller owns.  -EINVAL with text: not a capture, or a newer major
- * version. */
+/* Reads from a FILE that the caller owns.  -EINVAL with a text: not a capture, or one of another
+ * major version. */
 int capture_reader_open(struct capture_reader **out, FILE *f, const char *name, struct error *err);
 void capture_reader_close(struct capture_reader *r);
 struct source *capture_reader_source(struct capture_reader *r);

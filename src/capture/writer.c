@@ -2,8 +2,8 @@
 /*
  * Records -> blocks of a capture (abi/capture.h).  Records are collected in a buffer and a block is
  * compressed in one go, so memory is constant: the buffer, its compressed form, zlib's state.
- * After a failed write the file may end within a block, which readers survive; nothing more is
- * written then, and every later call fails with the first error.
+ * After a failed write the file may end within a block (readers then use what is before it);
+ * nothing more is written, and every later call fails with the first error.
  */
 #include "capture/writer.h"
 
@@ -21,7 +21,7 @@
 _Static_assert(BLOCK_FULL >= EBEAM_MAX_RECORD_SIZE && BLOCK_BUFFER <= CAPTURE_MAX_BLOCK,
 	       "the largest record fits after a block that is not yet due");
 
-/* Level 3 costs a third of the CPU of level 6 for some percent more bytes. */
+/* Level 3 needs a third of the CPU time of level 6; files are some percent larger. */
 #define DEFLATE_LEVEL 3
 
 struct capture_writer {
