@@ -22,7 +22,7 @@ struct exporter {
 	int (*write)(FILE *f, const struct snapshot *s, struct error *err);
 	int (*write_diff)(FILE *f, const struct diff *d, struct error *err); /* NULL = none */
 	bool wants_lines; /* needs a snapshot with options.lines: merges lines itself */
-	bool timeline;	  /* is made of records, not of a snapshot: write is NULL; see perfetto.h */
+	bool timeline; /* written from records, not a snapshot: `write` is NULL, see perfetto.h */
 };
 
 extern const struct exporter exporters[]; /* ends with name == NULL */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of formats, and the helpers of formats.h.  A capture is not in it, as it is made of
- * records, not of a snapshot.  Perfetto's trace format is, but is made of records, too: a snapshot
- * has no times, and its stacks in any order would show a history that never was (see perfetto.h).
+ * The table of formats, and the functions of formats.h.  The capture format is not in the table, as
+ * captures are written from records, not from a snapshot.  Perfetto's format is in the table, but
+ * without a function: it is written from records, too, as a snapshot has no times (see perfetto.h).
  */
 #include "export/export.h"
 

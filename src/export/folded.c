@@ -32,8 +32,8 @@ static void add_frame(struct strbuf *line, const char *name)
 }
 
 /*
- * The path of the current node as text; start[d] = length of the text above depth d.  Nodes come
- * depth first, so that each one only replaces the text from its depth on.
+ * The path of the current node as text; start[d] = length of the text of the frames above depth d.
+ * Nodes come depth first, so that each one only replaces the text from its depth on.
  */
 struct path {
 	struct strbuf text;

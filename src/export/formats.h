@@ -24,17 +24,17 @@ int export_speedscope(FILE *f, const struct snapshot *s, struct error *err);
 int export_json(FILE *f, const struct snapshot *s, struct error *err);
 int export_json_diff(FILE *f, const struct diff *d, struct error *err);
 
-/* The frame of a sample that has no frames. */
+/* Shown as the only frame of a stack that has none. */
 #define EXPORT_NO_STACK "[no stack]"
 
-/* Flushes.  0, or negative errno if any write so far has failed. */
+/* Flushes `f`.  0, or negative errno if any write to it has failed. */
 int export_finish(FILE *f, struct error *err);
 
 /* Meta value, or `fallback` if it is absent or empty. */
 const char *export_meta(const struct snapshot *s, const char *key, const char *fallback);
 /* Meta value as an unsigned decimal number; 0 if it is none. */
 uint64_t export_meta_number(const struct snapshot *s, const char *key);
-/* The unit of weights, in plural: "samples" (the default), "processes", "ns", "words", "bytes". */
+/* The unit of weights: "samples" (the default), "processes", "ns", "words", "bytes", "calls". */
 const char *export_unit(const struct snapshot *s);
 /* The name of the weight: "time in GC"; NULL for samples of the CPU. */
 const char *export_title(const struct snapshot *s);

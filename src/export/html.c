@@ -24,7 +24,8 @@ struct asset {
 	const unsigned int *size;
 };
 
-/* All in one function scope, so that they have no globals except those that they export. */
+/* All scripts are in one function of the page, so that they define no globals but what they
+ * export. */
 static const struct asset scripts[] = {
 	{asset_flame_data_js, &asset_flame_data_js_size},
 	{asset_flame_tree_js, &asset_flame_tree_js_size},
@@ -74,7 +75,7 @@ static void add_scripts(struct strbuf *out)
 	strbuf_addstr(out, "})();\n");
 }
 
-/* What the marks of the page are replaced by. */
+/* What replaces the marks {{TITLE}}, {{HOTTEST}} and {{DATA}} of the page. */
 struct content {
 	const char *title;
 	struct strbuf hottest; /* escaped */
@@ -107,7 +108,8 @@ static void add_page(struct strbuf *out, const struct content *c)
 	strbuf_add(out, p, (size_t)(end - p));
 }
 
-/* `json_rc` is the result of html_data_of_*(); frees the JSON and the content. */
+/* Writes the page, and frees JSON and content.  Fails with json_rc, the result of
+ * html_data_of_*(). */
 static int write_page(FILE *f, struct content *c, struct strbuf *json, int json_rc,
 		      struct error *err)
 {

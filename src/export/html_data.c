@@ -203,7 +203,7 @@ static json_t *make_meta(const struct snapshot *s)
 	}
 	if (bad) {
 		json_decref(values);
-		values = NULL; /* json_pack() fails */
+		values = NULL; /* so that json_pack() fails */
 	}
 	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:b}", "values", values, "warnings",
 			 warnings, "statuses", make_statuses(s), "counters", make_counters(s),
@@ -225,7 +225,7 @@ static json_t *make_paints(void)
 	return list;
 }
 
-/* The paint of a sample kind; of kinds that are code, the paint of that code. */
+/* The colour of a sample kind: that of the code for SAMPLE_ERLANG, _BIF and _NIF. */
 static enum paint_id kind_paint(enum sample_kind kind)
 {
 	switch (kind) {
@@ -291,7 +291,7 @@ static void add_part(struct html_data *h, const char *key, const struct named_co
 	strbuf_addstr(h->out, "},");
 }
 
-/* Adds the columns, in the parts that snapshots and differences have; ends the object. */
+/* Adds all columns as "frames":{...}, "nodes":{...}, ..., and ends the JSON object. */
 static void finish(struct html_data *h)
 {
 	const struct named_column frames[] = {
@@ -370,7 +370,7 @@ static int compare_rows(const void *pa, const void *pb)
 	return a->stack < b->stack ? -1 : 1;
 }
 
-/* The text of the group of a stack, as known when the sample was taken; NULL = no grouping. */
+/* The text of a stack's group, such as the name that its process had; NULL = no grouping. */
 static const char *group_text(const struct snapshot *s, const struct snap_stack *st)
 {
 	uint32_t head = calltree_head_frames(s);

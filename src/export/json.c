@@ -72,7 +72,7 @@ static json_t *make_counters(const struct snapshot *s)
 	return o;
 }
 
-/* Takes over `data`; NULL if data is, or anything else failed. */
+/* Takes ownership of `data`; NULL if `data` is NULL or the object cannot be made. */
 static json_t *make_envelope(const struct snapshot *s, json_t *data)
 {
 	return json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", JSON_SCHEMA,
@@ -167,7 +167,7 @@ static json_t *make_stack(const struct snapshot *s, uint32_t i, json_t *const *n
 			 "group", text_or_null(group));
 }
 
-/* Adds the stacks; all stacks share one string object per frame. */
+/* Adds the stacks, which share one string object per frame; nonzero if a name is no valid UTF-8. */
 static int add_stacks(json_t *list, const struct snapshot *s)
 {
 	json_t **names = xcalloc(s->nr_frames, sizeof(*names));

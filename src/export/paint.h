@@ -40,18 +40,18 @@ extern const struct paint paints[NR_PAINTS];
 
 enum paint_id paint_of_frame(enum frame_kind kind);
 /* The paint of a native, runtime or state frame all of whose samples are of `kind`; PAINT_NATIVE if
- * the kind says no more than the frame. */
+ * the kind has no colour of its own. */
 enum paint_id paint_of_sample(enum sample_kind kind);
-/* Does paint_of_sample() overrule paint_of_frame()? */
+/* True for kinds of frames that get paint_of_sample() if all their samples are of one kind. */
 bool paint_by_sample(enum frame_kind kind);
 
 unsigned int paint_shade_of(const char *module);
 uint32_t paint_shade(uint32_t rgb, unsigned int shade);
 
 /*
- * Red for more, blue for less, in full colour at `largest`, the largest change of the profile in
- * percent.  It counts as at least PAINT_DELTA_FLOOR percent, so that the noise between two
- * recordings of the same work has pale colours.
+ * Colour of a change of `delta` percentage points: red for more, blue for less, in full colour at
+ * `largest`, the largest change of the profile, which counts as at least PAINT_DELTA_FLOOR, so that
+ * the noise between two recordings of the same work has pale colours.
  */
 #define PAINT_DELTA_FLOOR 2.0
 uint32_t paint_delta(double delta, double largest);

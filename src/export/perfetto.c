@@ -51,12 +51,12 @@ static void begin(struct perfetto *p, const char *ph, const struct timeline_mark
 	jsonw_begin_object(&p->w, NULL);
 	jsonw_string(&p->w, "ph", ph);
 	jsonw_int(&p->w, "pid", m->os_pid);
-	/* Counters are of the whole node. */
+	/* A counter belongs to the node, not to a thread. */
 	if (m->type != TIMELINE_COUNTER)
 		jsonw_uint(&p->w, "tid", m->os_tid);
 }
 
-/* Adds the name, or the place in the order, of a track or the node. */
+/* Adds a metadata event: the name or the sort key of a track, or the name of the node. */
 static void add_metadata(struct perfetto *p, const struct timeline_mark *m, const char *what,
 			 const char *key)
 {
@@ -87,7 +87,7 @@ static const char *fact_key(const struct timeline_mark *m, const char *name, cha
 	return key;
 }
 
-/* Adds a stack as an array of frames, top first. */
+/* Adds a stack as an array of frames, leaf first. */
 static void add_stack(struct perfetto *p, const char *key, uint32_t stack)
 {
 	const struct name_stack *s = names_stack(p->names, stack);

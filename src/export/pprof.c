@@ -94,7 +94,7 @@ static uint64_t mapping_id(struct pprof *p, const char *filename)
 	m = messages_add(&p->mappings, PPROF__MAPPING__INIT);
 	m->id = p->mappings.all.len;
 	m->filename = name;
-	/* Says that all is resolved, so that pprof does not search the file for symbols. */
+	/* The mapping counts as symbolized, so that pprof does not search the file for symbols. */
 	m->has_functions = m->has_filenames = m->has_line_numbers = m->has_inline_frames = true;
 	return m->id;
 }
@@ -180,7 +180,7 @@ static int64_t cpu_nanoseconds(const struct pprof *p, uint64_t count)
 	return (int64_t)(uint64_t)((ns + p->freq / 2) / p->freq);
 }
 
-/* Adds sample i; writes its location ids to `ids`, and returns how many. */
+/* Adds stack i as a sample; writes its location ids to `ids`, and returns their number. */
 static size_t add_sample(struct pprof *p, uint32_t i, uint64_t *ids)
 {
 	const struct snap_stack *st = &p->s->stacks[i];

@@ -40,10 +40,10 @@ struct box {
 struct picture {
 	VEC(struct box) boxes;
 	uint64_t samples;    /* width of the root */
-	const char *unit;    /* of it */
+	const char *unit;    /* of `samples` */
 	uint32_t depth;	     /* of the deepest box */
 	uint32_t culled;     /* boxes not drawn */
-	uint64_t culled_sum; /* samples in the topmost of them */
+	uint64_t culled_sum; /* samples in those of them whose parent is drawn */
 	bool used[NR_PAINTS];
 	bool is_diff;
 	struct strbuf heading, facts; /* escaped */
@@ -58,7 +58,7 @@ static void picture_free(struct picture *p)
 	strbuf_free(&p->facts);
 }
 
-/* x of a number of samples, in hundredths. */
+/* Width of so many samples in the picture, in hundredths of a pixel. */
 static uint64_t coord(const struct picture *p, uint64_t samples)
 {
 	unsigned __int128 n = (unsigned __int128)samples * SVG_INNER * SVG_COORD;
@@ -83,8 +83,8 @@ static void add_share(struct strbuf *sb, const char *what, uint64_t n, uint64_t 
 }
 
 /*
- * Decide on the box of a node: false if it is culled.  Nodes come depth first, so that the
- * topmost culled ones are those whose parent is drawn.
+ * Whether the box of a node is drawn; if not, counts it, and its samples if its parent is drawn
+ * (else the parent's samples, which include them, are counted already).
  */
 static bool keep_box(struct picture *p, uint64_t total, bool parent_kept)
 {
@@ -131,7 +131,7 @@ static void fill_from_tree(struct picture *p, const struct calltree *t)
 {
 	const struct snapshot *s = t->snapshot;
 	uint32_t nr_head = calltree_head_frames(s);
-	uint64_t *start = xcalloc(t->nr_nodes, sizeof(*start)); /* where the next child goes */
+	uint64_t *start = xcalloc(t->nr_nodes, sizeof(*start)); /* of the next child */
 	bool *kept = xcalloc(t->nr_nodes, sizeof(*kept));
 
 	kept[0] = true;
@@ -209,7 +209,7 @@ static void fill_from_diff(struct picture *p, const struct diff *d)
 	free(kept);
 }
 
-/* As many characters of the name as fit, ending in ".." if that is not all. */
+/* Adds the name, or as much of it as fits into `fit` characters with ".." at the end. */
 static void add_label(struct strbuf *out, const char *name, size_t fit)
 {
 	struct strbuf cut = STRBUF_INIT;
