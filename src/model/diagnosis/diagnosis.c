@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "base/units.h"
 
-#define CRITICAL_FROM 80.0 /* weight from which on a finding is critical */
+#define CRITICAL_FROM 80.0 /* least weight of a critical finding */
 #define WARNING_FROM  40.0
 #define NS_PER_S      1e9
 
@@ -218,8 +218,8 @@ static bool is_of(const char *text, const char *pid)
 	return text && strncmp(text, pid, len) == 0 && (text[len] == ' ' || !text[len]);
 }
 
-/* The function of the process's slice, if that still lasts and a sample of its scheduler shows it;
- * else NULL. */
+/* The function that a process executes, if its time slice has not ended and a sample of its
+ * scheduler has the function; else NULL. */
 static const char *function_of_slice(const struct diagnosis *d, const struct diagnosed_process *p)
 {
 	for (size_t i = 0; i < d->schedulers.len; i++) {

@@ -20,27 +20,30 @@
 
 #define SERIES_MAX 64u
 
-/* Values of one quantity at equal intervals, and the last one.  When v[] is full every second value
- * is dropped: the intervals are twice as long then. */
+/* Values of one quantity at equal intervals, and the latest value.  When v[] is full every second
+ * value is dropped: the intervals are twice as long then. */
 struct series {
 	double v[SERIES_MAX], last;
-	unsigned int nr, added, every; /* every: one of so many values is kept; added: all */
+	unsigned int nr, added, every; /* one of `every` values is in v[]; added: all values */
 };
 void series_add(struct series *s, double value);
 double series_first(const struct series *s); /* NAN if empty; so series_last() */
 double series_last(const struct series *s);
 double series_least(const struct series *s); /* NAN if empty */
-/* Last minus first value, if it rose in two intervals at least, and never fell by more than a
- * quarter of that; else 0. */
+/* Last minus first value, if the value rose in two intervals at least, and never fell by more than
+ * a quarter of that difference; else 0. */
 double series_growth(const struct series *s);
-/* True if it grew in half of the intervals or less, which are adjacent, and has stopped growing. */
+/* True if it grew in adjacent intervals only, at most half of all, and has stopped growing
+ * since. */
 bool series_is_burst(const struct series *s);
 
-/* Rate of growth, and the half width of its 95 % confidence interval, as steps differ. */
+/* Rate of growth, and half width of its 95 % confidence interval, by how growth in steps
+ * differs. */
 struct growth {
 	double per_s, error; /* NAN = not known */
 };
-/* grew: sum of so many steps of equal length; squares: sum of their squares. */
+/* grew: sum of the growth in `steps` intervals of equal length; squares: sum of the squares of
+ * it. */
 struct growth growth_of(double grew, double squares, unsigned int steps, double seconds);
 struct growth series_growth_rate(const struct series *s, double seconds);
 /* True if 0 is not in the confidence interval. */
@@ -55,11 +58,11 @@ struct diagnosed_process {
 	const char *function, *status;
 	const char *suspended_by; /* "port #Port<0.5>", "the connection to b@host" */
 	uint64_t queue_first, queue_min, queue_last;
-	bool queue_grew; /* longer in two samples at least, and hardly ever shorter */
+	bool queue_grew; /* the mailbox became longer at least twice, and hardly ever shorter */
 	struct growth queue_growth;
 	uint64_t heap_first, heap_last; /* bytes */
 	uint32_t waiting, behind;	/* see model/process/wait_graph.h */
-	uint64_t binaries; /* bytes that it refers to, each binary once; 0 = not read */
+	uint64_t binaries; /* bytes of binaries it refers to, each once; 0 = not read */
 	uint64_t nr_binaries;
 };
 
@@ -73,21 +76,21 @@ struct diagnosed_scheduler {
 	/* Its longest time slice; of a normal scheduler without the time in which its thread waited
 	 * for a CPU. */
 	uint64_t longest_ns;
-	uint64_t waited_ns;	    /* the time in which the thread waited */
-	bool lasts;		    /* the slice had not ended */
-	uint64_t queue;		    /* processes and ports in its run queue during the slice */
+	uint64_t waited_ns; /* the time in that slice in which the thread waited for a CPU */
+	bool lasts;	    /* the slice had not ended at the last sample */
+	uint64_t queue;	    /* processes and ports in its run queue during the slice */
 	const char *pid, *function; /* of the process in that slice */
 	const char *syscall;	    /* that its thread was blocked in; NULL = none */
 };
 
-struct diagnosed_function { /* in which threads of schedulers waited for a lock */
+struct diagnosed_function { /* scheduler threads waited in it for a lock, in nr samples */
 	const char *name;
 	unsigned int nr;
 };
 
 struct diagnosed_path { /* indices of processes: a cycle of waits */
 	const uint32_t *processes;
-	uint32_t nr, total; /* in process[], and in all of the cycle */
+	uint32_t nr, total; /* in processes[]; in the whole cycle */
 };
 
 struct diagnosed_limit {
@@ -114,16 +117,16 @@ struct diagnosed_table { /* of ETS */
 
 struct diagnosed_connection { /* to another node */
 	const char *name;
-	bool busy, always; /* now, in all samples */
+	bool busy, always; /* in the last sample; in all samples */
 	uint64_t queue;	   /* bytes */
 	uint32_t waiting;
 };
 
 struct diagnosed_port {
-	const char *id, *name, *owner, *sender; /* sender: the first of those that wait */
+	const char *id, *name, *owner, *sender; /* sender: the first process that waits */
 	uint64_t queue;				/* bytes */
 	bool busy, always;
-	uint32_t waiting, sending; /* suspended; waiting for the reply that data was sent */
+	uint32_t waiting, sending; /* processes: suspended; that wait for a reply */
 };
 
 struct diagnosed_restart {
@@ -142,7 +145,7 @@ struct diagnosed_receiver { /* of messages from timers */
 
 struct diagnosed_busy {
 	uint32_t process;     /* index in processes */
-	unsigned int samples; /* samples of schedulers that saw it */
+	unsigned int samples; /* scheduler samples in which it ran */
 };
 
 struct diagnosis {
@@ -155,15 +158,15 @@ struct diagnosis {
 	const char *msched_blocker;
 	bool dirty_blocked;
 
-	/* The host. cpu_wait: share of the time in which threads of schedulers were runnable;
-	 * NAN. */
-	double cpu_wait, cpu_used;   /* the second in cores */
+	/* cpu_wait: of the time in which scheduler threads were runnable or ran, the part without a
+	 * CPU; NAN. */
+	double cpu_wait, cpu_used;   /* cpu_used: in cores */
 	VEC(const char *) cpu_users; /* other processes that use CPU, most first, as text */
-	/* Of the whole host, in cores; nr_cpus == 0: not known.  other_cpu: by processes that are
-	 * neither the node nor among cpu_users. */
+	/* CPU use of the whole host, in cores; nr_cpus == 0: not known.  other_cpu: by processes
+	 * that are neither the node nor among cpu_users. */
 	unsigned int nr_cpus;
 	double host_cpu, stolen_cpu, other_cpu;
-	double throttled;     /* share of its cgroup's periods that were throttled */
+	double throttled;     /* share of its cgroup's CPU periods that were throttled */
 	struct series rss;    /* bytes */
 	struct series beyond; /* part of rss that is in no carrier of the VM's allocators */
 	uint64_t memory_max;  /* limit in bytes; 0 = not known */
@@ -175,8 +178,8 @@ struct diagnosis {
 	VEC(const char *) newest_atoms;
 	double spawned_per_s; /* NAN */
 	struct series nr_processes;
-	/* Parent of most processes that were new in a scan, and how many these are; NULL = not
-	 * known. */
+	/* Of the processes that scans found new: the parent of most (NULL = not known), how many it
+	 * spawned, and how many there were. */
 	const char *spawner;
 	uint32_t spawned, spawned_all;
 	VEC(struct diagnosed_process) processes;
@@ -184,10 +187,9 @@ struct diagnosis {
 	uint32_t nr_circles; /* all cycles, with those that are not stored */
 	VEC(struct diagnosed_restart) restarts;
 	VEC(struct diagnosed_scheduler) schedulers;
-	double run_queue;			/* mean length for one normal scheduler; NAN */
-	double dirty_cpu_queue, dirty_io_queue; /* mean length */
-	/* By number: scheduler samples in which so many dirty schedulers of the type were at
-	 * work. */
+	double run_queue; /* mean length of a normal scheduler's run queue; NAN */
+	double dirty_cpu_queue, dirty_io_queue; /* mean lengths of these queues */
+	/* [n]: scheduler samples in which n dirty schedulers of the type were at work. */
 	VEC(uint32_t) dirty_cpu_busy, dirty_io_busy;
 	/* Scheduler samples that saw a scheduler run a process; collect garbage; wait for a
 	 * lock. */
@@ -211,7 +213,8 @@ struct diagnosis {
 };
 /* A type of erlang:memory/0; an empty series if it is not known. */
 const struct series *diagnosis_memory(const struct diagnosis *d, const char *type);
-/* True if it grew in two steps at least, and no fall was more than a quarter of all growth. */
+/* True if a value that grew by `grew` in all rose in two intervals at least (`ups`), and never fell
+ * by more than a quarter of `grew`. */
 bool growth_is_steady(double grew, double largest_drop, unsigned int ups);
 void diagnosis_free(struct diagnosis *d); /* the vectors; texts are owned by the caller */
 
@@ -240,7 +243,7 @@ struct findings {
 
 void findings_make(struct findings *f, const struct diagnosis *d);
 void findings_free(struct findings *f);
-/* True if there is a finding that is more than a note. */
+/* True if there is a warning or a critical finding. */
 bool findings_above_notes(const struct findings *f);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define MIB		    (1024.0 * 1024)
 #define FINDING_NAMES_SHOWN 5u /* entries shown of a list */
-#define SAMPLES_LEAST	    4u /* samples from which on changes are judged */
+#define SAMPLES_LEAST	    4u /* with fewer samples growth is not judged */
 
 struct making {
 	struct findings *f;
@@ -67,7 +67,7 @@ void finding_report_process(struct making *m, struct finding *f, const struct di
 double diagnosis_seconds(const struct diagnosis *d); /* never 0 */
 const struct diagnosed_process *diagnosed_at(const struct diagnosis *d, uint32_t i);
 
-/* Buffers for formatted numbers, at most so many for one call of printf. */
+/* Buffers for the numbers of one call of printf(), which has six at most. */
 struct texts {
 	char buf[6][40];
 	unsigned int nr;

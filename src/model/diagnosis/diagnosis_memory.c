@@ -11,7 +11,7 @@
 
 /* ---- rules: memory ------------------------------------------------------------------------- */
 
-/* The sooner memory runs out, the higher. */
+/* Weight of a finding: the sooner memory runs out at this rate (bytes per second), the higher. */
 static double growth_weight(const struct diagnosis *d, double per_s)
 {
 	double left = d->memory_max ? (double)d->memory_max - series_last(&d->rss) : NAN;
@@ -20,7 +20,7 @@ static double growth_weight(const struct diagnosis *d, double per_s)
 	return left_s < 60 ? 84 : left_s < 600 ? 70 : left_s < 3600 ? 56 : 48;
 }
 
-/* In a shorter time the growth may be garbage, which the next collection frees. */
+/* In less than 30 s growth may be garbage, which the next collection frees. */
 static enum finding_certainty growth_certainty(const struct diagnosis *d)
 {
 	return diagnosis_seconds(d) >= 30 ? FINDING_LIKELY : FINDING_POSSIBLE;
@@ -81,7 +81,7 @@ static bool is_of_code(const struct diagnosis *d, double grew)
 	return code_growth(d) >= 0.2 * grew;
 }
 
-/* A tenth more in an hour is worth a note. */
+/* Growth by a tenth in an hour, if it is more than chance, is worth a note. */
 static bool grows_slowly(const struct diagnosis *d, const struct series *total, double grew)
 {
 	struct growth g = series_growth_rate(total, diagnosis_seconds(d));
@@ -158,8 +158,8 @@ void rule_memory_grows(struct making *m)
 	}
 }
 
-/* Steady growth of rss beyond the carriers.  Bounded by the growth of rss: a carrier that the VM
- * has moved to its cache of segments counts as beyond, but is no growth of rss. */
+/* Steady growth, in bytes, of resident memory that is in no carrier.  At most the growth of rss: a
+ * carrier that the VM moves to its cache of segments is then in `beyond`, but rss does not grow. */
 static double beyond_vm_growth(const struct diagnosis *d)
 {
 	double grew = series_growth(&d->beyond), rss_grew = series_growth(&d->rss);
@@ -199,7 +199,7 @@ void rule_beyond_vm(struct making *m)
 	}
 	if (!(beyond >= 256 * MIB) || beyond < 0.3 * rss)
 		return;
-	/* Healthy nodes may have that, too: only growth shows a leak. */
+	/* Healthy nodes may have much such memory, too: only its growth shows a leak. */
 	f = finding_begin(m, "memory_beyond_vm", 30, FINDING_POSSIBLE,
 			  "%s of the resident memory belong to no allocator of the VM",
 			  text_bytes(&t, beyond));
@@ -243,7 +243,7 @@ void rule_binaries(struct making *m)
 
 	if (!holder || !(binary >= 50 * MIB && binary >= 0.4 * total))
 		return;
-	/* A few large binaries are data, and not the rest of many. */
+	/* Few large binaries are likely data in use; many may be garbage. */
 	f = finding_begin(m, "binaries",
 			  holder->binaries > 0.5 * binary && holder->nr_binaries >= 20 ? 46 : 32,
 			  FINDING_POSSIBLE, "%s of %s are binaries outside of heaps",
@@ -256,7 +256,7 @@ void rule_binaries(struct making *m)
 	finding_command(f, "inspect '%s' --heap", holder->pid);
 }
 
-/* Upper bound of new atoms for each byte of code: OTP's own modules have one in 700. */
+/* Upper bound of new atoms for each byte of loaded code; OTP's own modules have one in 700. */
 #define ATOMS_OF_CODE (1 / 200.0)
 
 void rule_atoms(struct making *m)
@@ -332,7 +332,7 @@ void rule_tables(struct making *m)
 	}
 }
 
-/* The sooner the limit is reached, the higher. */
+/* Weight of a finding: the sooner the limit of processes is reached, the higher. */
 static double processes_weight(const struct diagnosis *d, double per_s)
 {
 	double left_s = NAN;
@@ -346,7 +346,7 @@ static double processes_weight(const struct diagnosis *d, double per_s)
 	return left_s < 60 ? 84 : left_s < 600 ? 70 : left_s < 3600 ? 56 : 46;
 }
 
-/* A node may just have more clients than before. */
+/* Uncertain whether a fault: a node may just have more clients than before. */
 void rule_processes_grow(struct making *m)
 {
 	const struct diagnosis *d = m->d;
@@ -374,7 +374,7 @@ void rule_processes_grow(struct making *m)
 
 #define TIMERS_LEAST 100000u
 
-/* A server of many clients has a timer for each: wrong is if one process gets many of them. */
+/* A server may have a timer for each of its clients: it is a fault if one process has many. */
 void rule_timers(struct making *m)
 {
 	const struct diagnosis *d = m->d;

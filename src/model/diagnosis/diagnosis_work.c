@@ -77,7 +77,7 @@ void rule_deadlock(struct making *m)
 	}
 }
 
-/* True if several schedulers are blocked: one alone may wait for something of its own. */
+/* True if several schedulers wait for locks: one alone may wait for something of its own. */
 static bool locks_are_contended(const struct diagnosis *d)
 {
 	double share = d->nr_running ? (double)d->nr_blocked / d->nr_running : 0;
@@ -107,7 +107,7 @@ static bool is_reported_by_locks(const struct diagnosis *d, const struct diagnos
 	return locks_are_contended(d) && s->syscall && strcmp(s->syscall, "futex") == 0;
 }
 
-/* For a slice of which the end, and maybe the beginning, was not seen. */
+/* The end of a slice that lasts, and maybe its begin, was not seen. */
 static const char *at_least(const struct diagnosed_scheduler *s)
 {
 	return s->lasts ? "at least " : "";
@@ -195,7 +195,7 @@ struct dirty_pool {
 	size_t nr_samples;
 };
 
-/* Part of the samples in which so many of them, or more, were at work. */
+/* Part of the samples in which `nr` or more of the pool's schedulers were at work. */
 static double taken_share(const struct dirty_pool *p, unsigned int nr)
 {
 	double all = 0, taken = 0;
@@ -207,7 +207,7 @@ static double taken_share(const struct dirty_pool *p, unsigned int nr)
 	return all > 0 ? taken / all : 0;
 }
 
-/* Part of the samples that is not by chance. */
+/* Part of the samples with all of a pool at work that is reported: less may be chance. */
 #define POOL_TAKEN_PART 0.4
 
 static double pool_weight(const struct dirty_pool *p, double share)
@@ -217,7 +217,7 @@ static double pool_weight(const struct dirty_pool *p, double share)
 	return p->queue >= 0.5 ? 42 + 25 * share : 28;
 }
 
-/* All dirty schedulers of a type at work, in nearly every sample or in a good part of them. */
+/* Reports a pool whose schedulers all worked in nearly every sample, or in a good part of them. */
 static void find_dirty_pool(struct making *m, const struct dirty_pool *p)
 {
 	unsigned int nr = 0, seen = 0, busy = 0, shown = 0;
@@ -455,7 +455,7 @@ void rule_ports(struct making *m)
 	}
 }
 
-/* Fewer restarts may be scheduled work of a node. */
+/* Fewer restarts may be processes that the node starts regularly for a job. */
 #define RESTARTS_PER_S 0.1
 
 void rule_restarts(struct making *m)
@@ -512,7 +512,7 @@ void rule_host_cpu(struct making *m)
 	/* Throttled threads count as waiting for a CPU, too. */
 	if (!(d->cpu_wait >= 0.25) || d->stopped || d->throttled >= 0.1)
 		return;
-	/* A node that needs next to no CPU is not slowed down by a wait for it. */
+	/* Waiting for a CPU does not slow down a node that needs next to none: a note. */
 	f = finding_begin(m, "cpu_short", waited < WAITED_LEAST ? 20 : 36 + 18 * d->cpu_wait,
 			  FINDING_CERTAIN, "the host is short of CPU: schedulers wait for one");
 	finding_evidence(
@@ -555,7 +555,7 @@ static bool keeps_busy(const struct diagnosis *d, const struct diagnosed_busy *b
 	return d->scheduler_samples >= 50 && b->samples >= 0.8 * d->scheduler_samples;
 }
 
-/* That a node uses CPU is no fault, but the question that is asked first. */
+/* A note: that a process uses CPU is no fault, but users ask first which one does. */
 void rule_busiest(struct making *m)
 {
 	const struct diagnosis *d = m->d;
@@ -581,7 +581,7 @@ void rule_busiest(struct making *m)
 	finding_command(f, "record -d 10");
 }
 
-#define GC_SCHEDULERS 0.25 /* collecting all the time; a note if it is less */
+#define GC_SCHEDULERS 0.25 /* mean number that collects; if less, the finding is a note */
 
 void rule_gc(struct making *m)
 {
