@@ -109,8 +109,8 @@ static size_t sign_length(const char *s)
 	return 0;
 }
 
-/* Reads the next token; a value may begin with < (a pid), and contain characters that a field may
- * not. */
+/* Reads the next token.  `value`: a value is expected, which may begin with < (a pid), and contain
+ * characters that the name of a field may not. */
 static void next(struct parser *p, bool value)
 {
 	size_t at = p->now.at + p->now.len + (p->now.kind == TOKEN_TEXT);
@@ -448,7 +448,7 @@ static bool compare_number(const struct node *n, double v)
 	}
 }
 
-/* A regular expression that takes too many steps on a text counts as not found, see below. */
+/* False also if the regular expression takes too many steps on the text: `gave_up` counts that. */
 static bool matches(struct filter *f, const struct node *n, const struct filter_value *v)
 {
 	int rc = pcre2_match(n->regex, (PCRE2_SPTR)v->text, v->len, 0, 0, n->match, f->limits);

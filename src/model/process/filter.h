@@ -6,10 +6,9 @@
  *
  * A comparison is FIELD OPERATOR VALUE.  For numbers: == != < <= > >=, the value with a suffix k, M
  * or G (1,000s) or Ki, Mi, Gi (1,024s).  For texts: == != and ~ (a regular expression as in Perl
- * and Erlang's re that matches a part of it), !~; a value that is not one word in quotes.  A field
- * alone holds if it is true, a number other than 0, or a text.  `and`, `or`, `not`, &&,
- *
- * , ! and parentheses as in C.  A field that a row does not have is unequal to everything but null:
+ * and Erlang's re that matches a part of it), !~; values that are not one word are in quotes.  A
+ * field alone holds if it is true, a number other than 0, or a text.  `and`, `or`, `not`, &&, ||, !
+ * and parentheses as in C.  A field that a row does not have is unequal to everything but null:
  * FIELD == null.
  */
 #ifndef EBEAM_MODEL_FILTER_H

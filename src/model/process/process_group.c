@@ -48,8 +48,8 @@ void process_groups_restart(struct process_groups *g)
 	process_groups_open(g, was.names, was.by, was.max);
 }
 
-/* Equal names, whatever kind of code the frames were: a function that collects on a dirty scheduler
- * is seen as a NIF. */
+/* True if the names are equal, whatever their kind (frame_kind): a function whose process collects
+ * on a dirty scheduler is recorded as a NIF. */
 static bool same_function(const struct name_function *a, const struct name_function *b)
 {
 	return a && b && a->module_id == b->module_id && a->name_id == b->name_id &&
@@ -120,7 +120,7 @@ static struct process_group key_of(const struct process_groups *g, const struct 
 		return (struct process_group){.what = KEY_LABEL, .key = p->label_id};
 	if (g->by != PROCESS_GROUP_PROCESS && p->initial_call)
 		return (struct process_group){.what = KEY_FUNCTION, .key = p->initial_call};
-	/* If the dictionary is full epid is 0: all of these are one group. */
+	/* If the dictionary is full, epid is 0: all such processes are one group. */
 	return (struct process_group){.what = KEY_EPID, .key = p->epid};
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Groups of processes of a dictionary (names/names.h), which are the rows of tables of events: each
- * process by itself, or all of one name or initial call.  With --by function groups are of
- * functions: then the caller says of which function an event is.
+ * Groups of processes of a dictionary (names/names.h), which are the rows of tables of events: a
+ * process, or all processes of one name or initial call.  With --by function a group is a function,
+ * which the caller finds for each event.
  *
- * Groups are numbered from 0.  Group 0 has what belongs to no other: events without a process, and
- * those of new groups when there are `max` already (counted).
+ * Groups are numbered from 0.  Group 0 is for events without a process, and for those that would
+ * need a new group when there are `max` already (counted in `overflows`).
  */
 #ifndef EBEAM_MODEL_PROCESS_GROUP_H
 #define EBEAM_MODEL_PROCESS_GROUP_H

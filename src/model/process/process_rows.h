@@ -21,7 +21,7 @@
 /* What has to be read for a field. */
 enum {
 	PROCESS_NEEDS_NAME = 1,	    /* the registered name */
-	PROCESS_NEEDS_LABEL = 2,    /* the dictionary */
+	PROCESS_NEEDS_LABEL = 2,    /* the process dictionary */
 	PROCESS_NEEDS_FUNCTION = 4, /* current function and its source location */
 	PROCESS_NEEDS_INITIAL = 8,
 	PROCESS_NEEDS_MEMORY = 16,
@@ -113,7 +113,7 @@ void process_strings_keep(struct process_strings *s, struct process_row *rows, s
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* A pid: serial << 32 | number; with PROCESS_PID_TEXT, of another node: string id of its text. */
+/* A pid: serial << 32 | number; of another node: PROCESS_PID_TEXT | string id of its text. */
 #define PROCESS_PID_NONE UINT64_MAX
 #define PROCESS_PID_TEXT (1ull << 63)
 
@@ -128,10 +128,10 @@ struct process_row {
 	float reductions_rate, memory_rate, messages_rate, cpu;
 	uint32_t links, monitors, monitored_by; /* PROCESS_COUNT_UNKNOWN: not read */
 	uint32_t registered, label, initial_call, function, file, line;
-	uint32_t written;	  /* registered name as displayed; 0 = as it is */
+	uint32_t written; /* registered name as displayed: string id; 0 = as in `registered` */
 	uint8_t status, priority; /* as in process_status_names[], process_priority_names[] */
 	bool trap_exit, torn;
-	bool stale; /* it was running: its function is where it last stopped */
+	bool stale; /* it was running: `function` is where it last stopped */
 };
 
 extern const char *const process_status_names[6];
@@ -142,10 +142,10 @@ struct process_rows {
 	uint64_t ts_ns; /* when they were read */
 };
 
-/* Sets the rates of `now` against `before`, both ordered by slot; a new process has none. */
+/* Sets the rates of `now` since `before`, both ordered by slot; a new process has none. */
 void process_rows_rates(struct process_rows *now, const struct process_rows *before);
 
-/* Sets the rates of one row against an earlier one; not known if `before` is NULL or another
+/* Sets the rates of one row since an earlier reading; NaN if `before` is NULL or another
  * process. */
 void process_row_rates(struct process_row *now, const struct process_row *before, double seconds);
 

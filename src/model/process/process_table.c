@@ -17,7 +17,7 @@ void process_table_free(struct process_table *t)
 	vec_free(&t->read_ns);
 }
 
-/* Rows of this reading have a later read_ns than those of any earlier one. */
+/* The time always grows, so that read_ns tells rows of this reading from earlier ones. */
 void process_table_begin(struct process_table *t, uint64_t now_ns, uint64_t since_ns)
 {
 	t->rows.ts_ns = t->now_ns = MAX(now_ns, t->now_ns + 1);

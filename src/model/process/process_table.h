@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The processes of a node over several readings: each row is kept once and updated in place, with
- * rates against the reading before, and the share of CPU that samples gave it.  A million rows take
+ * rates since the reading before, and with its share of the CPU by samples.  A million rows take
  * about 150 MB.
  *
  *   process_table_begin(t, now, since);
@@ -40,8 +40,8 @@ struct process_table {
 
 void process_table_free(struct process_table *t);
 
-/* Begins a reading, at now_ns of CLOCK_MONOTONIC.  Rates are against rows read at since_ns or
- * later; rows that were read earlier have none. */
+/* Begins a reading, at now_ns of CLOCK_MONOTONIC.  Rates are computed from rows that were read at
+ * since_ns or later; if the earlier row is older, the rate is not known. */
 void process_table_begin(struct process_table *t, uint64_t now_ns, uint64_t since_ns);
 /* Time at which the next rows were read, as a reading takes a while. */
 void process_table_now(struct process_table *t, uint64_t now_ns);

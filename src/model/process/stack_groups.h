@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Counts equal stacks of many processes.  A stack is an array of words of any meaning (first
- * addresses; then dictionary frames, so that each address is resolved only once), and a number,
- * which must be equal, too. */
+ * addresses; then dictionary frames, so that each address is resolved only once), and a number
+ * `what`, which must be equal, too. */
 #ifndef EBEAM_MODEL_STACK_GROUPS_H
 #define EBEAM_MODEL_STACK_GROUPS_H
 
@@ -15,7 +15,7 @@
 
 struct stack_group {
 	uint64_t count;
-	uint32_t what;	    /* the number */
+	uint32_t what;	    /* the number of its stack */
 	uint32_t first, nr; /* in items[] */
 	uint32_t nr_members;
 	uint32_t members[STACK_GROUP_MEMBERS]; /* the first ones */

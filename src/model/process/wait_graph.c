@@ -13,7 +13,7 @@ struct maker {
 	struct wait_graph *g;
 	const uint32_t *to;
 	uint32_t nr, nr_processes;
-	uint32_t *leading, *waiting, *behind, *example; /* by node; leading: any waiter */
+	uint32_t *leading, *waiting, *behind, *example; /* by node; leading: waiters, also ports */
 	bool *circle;					/* it is part of a cycle */
 };
 
@@ -55,8 +55,8 @@ static void find_circles(struct maker *m)
 	free(seen);
 }
 
-/* From the leaves inwards: a node adds its number to its target when it has those of all its
- * waiters. */
+/* Sums up from nodes for which nobody waits: a node adds itself and its behind[] to the behind[] of
+ * the node it waits for, once those of all its own waiters were added. */
 static void count_behind(struct maker *m)
 {
 	uint32_t *left = xcalloc(m->nr ? m->nr : 1, sizeof(*left));
@@ -92,7 +92,7 @@ static void count_behind(struct maker *m)
 	}
 }
 
-/* Marks nodes for which a node waits that is waited for itself. */
+/* Sets inner[n] if a node waits for n that has waiters itself. */
 static void mark_inner(const struct maker *m, bool *inner)
 {
 	for (uint32_t i = 0; i < m->nr; i++) {

@@ -13,7 +13,7 @@
 struct wait_target {
 	uint32_t node;
 	uint32_t waiting; /* processes that wait for it directly */
-	uint32_t behind;  /* also indirectly; in a cycle: all of it */
+	uint32_t behind; /* also indirectly; of a node in a cycle: all of the cycle and behind it */
 	uint32_t example; /* one of those that wait for it */
 };
 
@@ -24,7 +24,7 @@ struct wait_path {
 struct wait_graph {
 	VEC(struct wait_target) targets; /* most waiting first */
 	/* From a node for which nobody waits to one that does not wait, or to the first of a cycle:
-	 * three nodes at least.  One chain for each target for which only leaves wait. */
+	 * three nodes at least.  One chain for each target whose waiters have none. */
 	VEC(struct wait_path) chains;
 	VEC(struct wait_path) circles; /* each once, from its lowest node */
 	VEC(uint32_t) nodes;
