@@ -2,8 +2,8 @@
 /*
  * See calltree.h.  Stacks are sorted by the ranks of their frames' names, so that stacks with the
  * same beginning are adjacent: then one pass builds the tree without look-ups, as it keeps the path
- * of the last stack.  The order of a snapshot is nearly the same, but not for frames of equal name,
- * or stacks without their first frames.
+ * of the last stack.  The stacks of a snapshot are nearly in this order, but not those with
+ * different frames of equal name, and not if their first frames are skipped.
  */
 #include "model/profile/calltree.h"
 

@@ -245,7 +245,7 @@ static void list_functions(struct diff *d, const struct merger *m)
 	d->nr_functions = nr;
 }
 
-/* In snapshots with different grouping frames are at different depths. */
+/* -EINVAL for different groupings, with which equal frames are at different depths. */
 static int check_comparable(const struct snapshot *a, const struct snapshot *b, struct error *err)
 {
 	if (!a->samples || !b->samples)

@@ -17,7 +17,7 @@
 #include "base/idmap.h"
 #include "base/vec.h"
 
-/* Elided frames are one function, whatever their number: recursion may be differently deep. */
+/* "[... N frames ...]" are the same function for any N: recursion may be differently deep. */
 #define ELIDED_NAME "[... frames ...]"
 
 /* End of a quoted name in a display text: Erlang's or Elixir's quote. */
@@ -242,7 +242,7 @@ static void match_in_order(struct matcher *x, struct side_list *a, struct side_l
 	}
 }
 
-/* Stores the keys in the functions; if both sides have one, B gives its name. */
+/* Sets the key of each function of the list; a key that A and B have gets its name from B. */
 static void name_keys(struct matcher *x, const struct side_list *l)
 {
 	size_t at = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which frames of two snapshots are the same function: gives each frame of both a key, equal for
- * what diff.h calls equal.  Private to the model; names are borrowed from the snapshots. */
+/* Which frames of two snapshots are the same function, as defined in diff.h: gives each a key,
+ * equal for the same function.  Private to the model; names are borrowed from the snapshots. */
 #ifndef EBEAM_MODEL_DIFF_MATCH_H
 #define EBEAM_MODEL_DIFF_MATCH_H
 
@@ -9,7 +9,7 @@
 enum { DIFF_A, DIFF_B, NR_DIFF_SIDES };
 
 struct diff_key {
-	const char *name; /* in B, or if it is not in B, in A */
+	const char *name; /* as in B; as in A if B does not have it */
 	enum frame_kind kind;
 };
 

@@ -89,7 +89,8 @@ void event_profile_other(struct event_profile *ep, const struct event *ev)
 {
 	switch (ev->type) {
 	case REC_META:
-		/* The margin is for the mode of the recording; another mode has none. */
+		/* A margin of error was computed for the mode of the recording, and is wrong for
+		 * others. */
 		if (event_is_meta(ev, "margin_of_error") && ep->mode &&
 		    strcmp(ep->mode->name, ep->stream->mode) != 0)
 			return;
@@ -229,7 +230,7 @@ void event_profile_finish(struct event_profile *ep)
 	/* Probes are detached one after the other, so events may come after the end. */
 	uint64_t end_ns = MAX(s->start_ns + s->duration_ns, s->last_ns);
 
-	open_weights(ep); /* sets the unit even without events */
+	open_weights(ep); /* even without events, as it sets the unit */
 	if (!ep->weights)
 		return;
 	event_weights_finish(ep->weights, s, end_ns);

@@ -15,14 +15,14 @@ struct event_profile;
 struct event_profile *event_profile_open(struct event_stream *s, const struct weight_mode *mode);
 void event_profile_close(struct event_profile *ep); /* NULL ok */
 
-/* To be called after event_stream_take(): for a record that is not an event of the VM, or for an
- * event. */
+/* To be called for each record after event_stream_take(): event_profile_event() if that returned
+ * true, else event_profile_other(). */
 void event_profile_other(struct event_profile *ep, const struct event *ev);
 void event_profile_event(struct event_profile *ep, enum event_kind kind, const struct event *ev);
 /* Counts a record that the stream refused. */
 void event_profile_refused(struct event_profile *ep);
-/* At the end of the recording, once: what had not ended counts up to then, sampled weights are
- * scaled, and facts about the recording become meta values. */
+/* At the end of the recording, once: times that have not ended count up to then, sampled weights
+ * are scaled, and facts about the recording become meta values. */
 void event_profile_finish(struct event_profile *ep);
 
 struct profile *event_profile_profile(struct event_profile *ep);

@@ -49,7 +49,7 @@ const struct weight_mode *weight_mode_find(const char *name, const char *weight)
 struct spell {
 	uint64_t epid; /* the key; no process has 0 */
 	uint64_t since_ns;
-	uint64_t runnable_ns; /* since when it is runnable; 0 = it waits */
+	uint64_t runnable_ns; /* since when it is runnable; 0 = it is waiting */
 	uint32_t process, stack, thread;
 	uint8_t status;
 	bool suspended; /* suspended: a message does not make it runnable */
@@ -103,7 +103,7 @@ const struct event_weights_counts *event_weights_counts(const struct event_weigh
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
-/* NULL if there are too many. */
+/* The spell of a process, new if it has none; NULL if there are `max` already. */
 static struct spell *find_or_add(struct event_weights *w, uint64_t epid)
 {
 	struct spell *s = keytab_find(&w->spells, epid);
@@ -144,7 +144,7 @@ static void take_facts(struct spell *s, const struct event *ev)
 	s->status = (uint8_t)ev->u.vm.status;
 }
 
-/* Emits a sample for one event; EVENT_UNKNOWN = its weight is not known. */
+/* Emits a sample for one event; weight EVENT_UNKNOWN: only counts it. */
 static void weigh(struct event_weights *w, const struct event *ev, enum sample_kind kind,
 		  uint64_t weight)
 {
@@ -170,7 +170,7 @@ static void weigh_gc(struct event_weights *w, enum event_kind kind, const struct
 	else
 		field = minor ? EVENT_AT(GC_MINOR_END, RECLAIMED)
 			      : EVENT_AT(GC_MAJOR_END, RECLAIMED);
-	/* A minor collection that became a major one: the event of that has the values of both. */
+	/* A minor collection that became a major one: the gc_major_end has the values of both. */
 	if (minor && event_value(ev, EVENT_AT(GC_MINOR_END, DURATION)) == EVENT_UNKNOWN &&
 	    event_value(ev, EVENT_AT(GC_MINOR_END, RECLAIMED)) == 0)
 		return;
@@ -218,7 +218,7 @@ static void begin_spell(struct event_weights *w, struct event_stream *stream, ui
 	s->suspended = status == EVENT_WORD_SUSPENDED;
 }
 
-/* Ends a slice, or a time off schedulers, at this event. */
+/* Ends the spell of a process at this event. */
 static void take_end(struct event_weights *w, const struct event_stream *stream, uint64_t epid,
 		     const struct event *ev)
 {
@@ -231,7 +231,7 @@ static void take_end(struct event_weights *w, const struct event_stream *stream,
 	if (coverage_gap(&stream->coverage, EVENT_PROCESS_SCHEDULED, s->since_ns)) {
 		w->counts.gaps++;
 	} else {
-		/* A slice has the stack of its end. */
+		/* A time on a scheduler gets the stack at its end. */
 		if (w->mode->source == WEIGHT_ON)
 			take_facts(s, ev);
 		end_spell(w, s, ev->ts_ns);
@@ -381,7 +381,7 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 void event_weights_finish(struct event_weights *w, const struct event_stream *s, uint64_t end_ns)
 {
 	if (w->pairs) {
-		/* First, as this drops calls that have ended unseen. */
+		/* First, as this moves calls that have ended unseen to call_pairs_unseen(). */
 		w->counts.unknown += call_pairs_under_way(w->pairs);
 		w->counts.unknown += call_pairs_unseen(w->pairs) + call_pairs_refused(w->pairs);
 	}

@@ -5,22 +5,22 @@
  *
  *   gc     one sample for each collection: its time, or the words that it reclaimed
  *   msg    one for each message that was copied: its bytes
- *   sched  one for each slice, with the stack at its end: from in to out.  (`record` without a
- *          capture instead takes the samples of `wall` that are on schedulers, unless there is no
- *          limit on overhead.)
- *   wait   from captures of these events: from out to in, with the stack at out, in two parts:
- *          SAMPLE_WAITING until the process becomes runnable, then SAMPLE_RUNNABLE.  It does so
- *          by a message, or if it left the scheduler runnable; timers and signals are not seen: a
- *          process that they wake up counts as waiting until it runs.
+ *   sched  one for each time slice, with the stack at its end: its time from in to out.  (`record`
+ *          without a capture instead takes the samples of `wall` that are on schedulers, unless
+ *          there is no limit on overhead.)
+ *   wait   from captures of process_scheduled: the time from out to in, with the stack at out, in
+ *          two parts: SAMPLE_WAITING until the process becomes runnable (by a message, or at once
+ *          if it left the scheduler runnable), then SAMPLE_RUNNABLE.  Timers and signals are not
+ *          seen: a process that they wake up counts as waiting until it runs.
  *
  *   wall   no weights: samples of processes have a time already (process_watch.h of beam).
- *          `record --mode wait` takes those that are off schedulers.
+ *          `record --mode wait` uses those of processes off schedulers.
  *
  *   trace  one for each call of a traced function, with the stack of its callers; or for each call
  *          that ended: its time, less that of traced calls within it
  *
- * What began before the first event of its process is not known and not counted; what has not ended
- * at the end of the recording counts up to then.  Memory grows with the number of processes off (or
+ * A time that began before the first event of its process is not counted; one that has not ended at
+ * the end of the recording counts up to then.  Memory grows with the number of processes off (or
  * on) schedulers, up to EVENT_WEIGHTS_PROCESSES.
  */
 #ifndef EBEAM_MODEL_EVENT_WEIGHTS_H
@@ -59,7 +59,7 @@ struct weight_mode {
 
 extern const struct weight_mode weight_modes[]; /* ends with name == NULL */
 
-/* True if `record` samples memory for it; other modes weight events. */
+/* True if `record` samples memory for this mode; other modes weight events. */
 static inline bool weight_mode_reads_memory(const struct weight_mode *m)
 {
 	return m->source == WEIGHT_WALL || m->source == WEIGHT_OFF;
@@ -79,16 +79,16 @@ static inline bool weight_mode_is_calls(const struct weight_mode *m)
 	return m->source == WEIGHT_CALLS || m->source == WEIGHT_CALL_TIME;
 }
 
-/* By name; weight NULL or "": the first mode of that name.  NULL: there is none. */
+/* Finds a mode; weight NULL or "": the first mode of that name.  NULL: there is none. */
 const struct weight_mode *weight_mode_find(const char *name, const char *weight);
 
 struct event_weights_counts {
 	uint64_t samples;	/* emitted */
 	uint64_t unknown;	/* events whose weight is not known */
-	uint64_t began_before;	/* ends without a seen beginning */
-	uint64_t unfinished;	/* not ended at the end; also in samples */
-	uint64_t unfinished_ns; /* their sum */
-	uint64_t gaps;		/* not counted: not watched all the time */
+	uint64_t began_before;	/* ends whose begin was not seen */
+	uint64_t unfinished;	/* times not ended at the end of the recording; also in samples */
+	uint64_t unfinished_ns; /* sum of these times */
+	uint64_t gaps;		/* times not counted: events may be missing */
 	uint64_t overflow;	/* not counted: too many processes */
 	uint64_t alone;		/* calls with the last caller only, without stack */
 };
@@ -106,7 +106,7 @@ struct event_weights *event_weights_open_limited(const struct weight_mode *mode,
 						 uint32_t max_processes);
 void event_weights_close(struct event_weights *w); /* NULL ok */
 
-/* For each event of the stream that event_stream_take() returned. */
+/* For each event that event_stream_take() returned. */
 void event_weights_take(struct event_weights *w, struct event_stream *s, enum event_kind kind,
 			const struct event *ev);
 /* For each call, or end of one (REC_CALL). */

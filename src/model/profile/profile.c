@@ -228,7 +228,7 @@ static int apply_sample(struct profile *p, const struct event *ev)
 
 /* ---- facts -------------------------------------------------------------------------------- */
 
-/* The last value of a key counts. */
+/* A later value of a key replaces the earlier one. */
 static int apply_meta(struct profile *p, const struct event *ev)
 {
 	size_t key_len = MIN(ev->u.meta.key_len, NAMES_MAX_STRING);
@@ -293,7 +293,7 @@ static int apply_other(struct profile *p, const struct event *ev)
 	case REC_END:
 		p->ended = true;
 		return 0;
-	default: /* defined above, not for profiles, or of a later version */
+	default: /* not for profiles, or of a later version */
 		return 0;
 	}
 }

@@ -19,7 +19,7 @@ struct profile;
 struct profile *profile_open(void);
 /* With another limit than PROFILE_LIMIT, for tests. */
 struct profile *profile_open_limited(uint32_t max_entries);
-/* Over a dictionary that the caller fills (borrowed): then profile_apply() takes no definitions. */
+/* A profile that uses a dictionary of the caller (borrowed), who must add the definitions to it. */
 struct profile *profile_open_over(struct names *names);
 void profile_close(struct profile *p);
 
@@ -34,8 +34,8 @@ void profile_scale(struct profile *p, double factor);
 
 uint64_t profile_samples(const struct profile *p); /* sum of weights, idle excluded */
 
-/* Immutable copy, grouped and filtered; free with snapshot_close().  Deterministic: the same
- * records give the same snapshot, whatever their order within equal counts. */
+/* Immutable copy, grouped and filtered; free with snapshot_close().  Deterministic: it depends
+ * neither on ids nor on the order of samples. */
 int profile_snapshot(const struct profile *p, const struct snapshot_options *opts,
 		     struct snapshot **out, struct error *err);
 

@@ -22,9 +22,9 @@ struct profile_entry {
 struct profile_entries {
 	VEC(struct profile_entry) v;
 	struct idmap index;
-	uint64_t stack_frames; /* sum over the stacks of v */
+	uint64_t stack_frames; /* number of frames in all stacks of v */
 };
-/* Makes an entry from a sample; false: it refers to an undefined id. */
+/* Makes an entry from a sample; false if the sample refers to an undefined id. */
 bool profile_entry_of(struct profile_entry *e, const struct names *names, const struct event *ev);
 /* Adds e->count.  False: there are `max` entries or too many frames, and it was not added. */
 bool profile_entries_add(struct profile_entries *s, const struct names *names,
@@ -49,11 +49,11 @@ struct profile {
 	bool borrowed; /* names are borrowed */
 	uint32_t max_entries;
 	struct profile_entries entries;
-	/* Samples beyond the limits, by "is a sleeping thread", kind and status. */
+	/* Samples beyond the limits: [1] of sleeping threads, [0] of others; by kind and status. */
 	uint64_t overflow[2][NR_SAMPLE_KINDS][NR_SAMPLE_STATUSES];
 	struct profile_span span[2]; /* [0] of working threads, [1] of sleeping ones */
 	uint64_t samples;	     /* of working threads */
-	uint64_t applied;	     /* all records, of all threads */
+	uint64_t applied;	     /* sum of weights, with sleeping threads */
 	uint64_t dropped_unknown;
 	VEC(uint64_t) process_last_ns; /* latest sample, by process id - 1 */
 	VEC(struct profile_meta) meta;
@@ -65,8 +65,8 @@ struct profile {
  * [idle]. (A thread that spins while it waits uses CPU, and is not one.) */
 bool profile_is_idle(const struct profile *p, uint32_t stack, uint8_t kind);
 
-/* For a caller that keeps samples itself and adds them up again and again: forgets all samples, and
- * adds some, whose ids are in the dictionary. */
+/* For a caller that keeps the samples itself and adds them up again and again: to forget all
+ * samples of the profile, and to add some, whose ids must be in the dictionary. */
 void profile_clear_samples(struct profile *p);
 void profile_add(struct profile *p, const struct profile_entry *e, uint64_t ts_ns);
 void profile_add_overflow(struct profile *p, uint8_t kind, uint8_t status, uint64_t count);

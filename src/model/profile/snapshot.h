@@ -55,7 +55,7 @@ struct snap_function {	  /* merged over lines; sorted by self, then total, then 
 	const char *module;
 	const char *file; /* NULL = unknown */
 	enum frame_kind kind;
-	uint64_t self, total; /* samples in which it is the leaf; is anywhere */
+	uint64_t self, total; /* samples with it as leaf; anywhere in the stack */
 };
 
 struct snap_process {		  /* sorted by samples, then pid number */

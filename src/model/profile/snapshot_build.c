@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* profile_snapshot(): selects samples, finds their owners and stacks, and puts everything in
- * order (see snapshot_build.h).  The steps are in profile_snapshot() in their order. */
+/* profile_snapshot(): selects samples, finds their owners and stacks, and puts everything in order
+ * (see snapshot_build.h).  profile_snapshot() calls the steps in their order. */
 #include "model/profile/snapshot_build.h"
 
 #include <errno.h>
@@ -170,7 +170,7 @@ static uint32_t make_overflow_thread(struct builder *b)
 	return intern_thread(b, &t);
 }
 
-/* Index of an entry's thread; *process: of its process. */
+/* Index of an entry's thread; sets *process to that of its process. */
 static uint32_t owner_of(const struct builder *b, const struct profile_entry *e,
 			 uint32_t overflow_thread, uint32_t *process)
 {
@@ -242,8 +242,8 @@ static void push_frames(struct builder *b, const struct profile_entry *e)
 
 		s = names_stack(names, id);
 		kind = names_function(names, names_frame(names, s->frame)->function)->kind;
-		/* A frame outside of a C stack says that the stack is not complete, and goes with
-		 * it. */
+		/* An elided frame next to C frames stands for C frames that were not unwound: it is
+		 * shown if those are. */
 		if (kind == FRAME_ELIDED && last == FRAME_NATIVE)
 			kind = FRAME_NATIVE;
 		last = kind;
@@ -306,7 +306,7 @@ static int compare_counters(const void *x, const void *y)
 		      ((const struct snap_counter *)y)->name);
 }
 
-/* "warnings" has one a line, so newlines are kept. */
+/* The value of "warnings" has one warning in each line, so its newlines are kept. */
 static const char *clean_value(struct builder *b, const struct profile_meta *m)
 {
 	struct strbuf lines = STRBUF_INIT;

@@ -60,7 +60,7 @@ struct build_process {
 	uint64_t samples;
 };
 
-/* All threads of the dictionary with one os_tid and name, by their best definition. */
+/* All threads of the dictionary with one os_tid and name; type and number are the most specific. */
 struct build_thread {
 	uint32_t os_tid;
 	enum thread_type type;
@@ -105,7 +105,8 @@ struct builder {
 /* Pseudo thread for samples beyond the profile's limits. */
 #define BUILD_OVERFLOW UINT32_MAX
 
-/* Interns a copy of a text: of bytes that are known to be clean, or of any text after cleaning. */
+/* Interns a copy of a text: build_text() of clean bytes (see snapshot.h), build_clean_text() of
+ * any. */
 const char *build_text(struct builder *b, const char *s, size_t len);
 const char *build_clean_text(struct builder *b, const char *s);
 /* Texts of ids; NULL if there is none. */

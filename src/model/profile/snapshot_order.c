@@ -9,7 +9,8 @@
 
 #include "base/compiler.h"
 
-/* Sorts `nr` items by pointer: order[rank] = index; malloc'ed. */
+/* Sorts the indices 0 to nr - 1, to which `compare` gets pointers: order[rank] = index;
+ * malloc'ed. */
 static uint32_t *sorted(size_t nr, int (*compare)(const void *, const void *, void *), void *ctx)
 {
 	uint32_t *order = xmalloc(nr * sizeof(*order));
@@ -32,7 +33,7 @@ static uint32_t *inverted(uint32_t *order, size_t nr)
 	return rank_of;
 }
 
-/* Result for qsort(). */
+/* Result of a comparison for qsort(). */
 #define COMPARE(x, y) ((x) < (y) ? -1 : (x) > (y))
 
 /* NULL first. */
@@ -267,7 +268,7 @@ static void write_stacks(struct builder *b)
 
 /* ---- functions ---------------------------------------------------------------------------- */
 
-/* The functions of a scheduler that spins for work are of no interest. */
+/* Functions of a scheduler that spins while it waits for work count with --idle only. */
 static bool is_counted(const struct builder *b, const struct snap_stack *stack)
 {
 	return b->opts.idle || stack->kind != SAMPLE_WAIT;
