@@ -3,8 +3,8 @@
  * Calls of traced functions, added up: by function and caller, with durations, shapes of arguments,
  * and the slowest calls with their arguments.
  *
- * Bounded: CALL_STATS_ROWS pairs of function and caller, and as many shapes; what is beyond is in
- * one more row for each.  Ids are those of the dictionary of the events.
+ * Bounded: CALL_STATS_ROWS pairs of function and caller, and as many of function and shape; each
+ * table has one more row for the calls beyond.  Ids are those of the dictionary of the events.
  */
 #ifndef EBEAM_MODEL_CALL_STATS_H
 #define EBEAM_MODEL_CALL_STATS_H
@@ -33,7 +33,7 @@ struct call_slow {
 
 struct call_stats;
 
-/* `slowest`: how many calls to keep; 0 = CALL_STATS_SLOWEST, at most CALL_STATS_SLOWEST_MAX. */
+/* `slowest`: number of calls to keep; 0 = CALL_STATS_SLOWEST, at most CALL_STATS_SLOWEST_MAX. */
 void call_stats_open(struct call_stats **out, unsigned int slowest);
 void call_stats_close(struct call_stats *s); /* NULL ok */
 
@@ -53,7 +53,7 @@ const struct call_row *call_stats_callers(struct call_stats *s, size_t *nr);
 const struct call_row *call_stats_shapes(struct call_stats *s, size_t *nr);
 /* The slowest calls, slowest first. */
 const struct call_slow *call_stats_slowest(struct call_stats *s, size_t *nr);
-/* Durations of one function's calls; NULL: none has ended. */
+/* Histogram of the durations of one function's calls, ns; NULL if none has ended. */
 const struct histogram *call_stats_durations(struct call_stats *s, uint32_t function);
 
 #endif

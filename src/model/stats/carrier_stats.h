@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Carriers by allocator: how many were created and destroyed, left to the pool and fetched from
- * it, with their bytes.  From events of carriers; independent of time. */
+/* Carriers by allocator: how many were created and destroyed, left to the pool and fetched from it,
+ * with their bytes.  From the events of carriers, whose times do not matter. */
 #ifndef EBEAM_MODEL_CARRIER_STATS_H
 #define EBEAM_MODEL_CARRIER_STATS_H
 
@@ -52,7 +52,7 @@ void carrier_stats_take(struct carrier_stats *s, enum event_kind kind, const str
 void carrier_row_scale(const struct carrier_stats *s, struct carrier_row *r);
 /* Created and destroyed carriers, of both sorts. */
 uint64_t carrier_row_churn(const struct carrier_row *r);
-/* Change of bytes. */
+/* Bytes by which the carriers of the row grew (negative: shrank). */
 int64_t carrier_row_delta(const struct carrier_row *r);
 
 #endif

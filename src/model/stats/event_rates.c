@@ -120,7 +120,7 @@ void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost
 	}
 }
 
-/* For an interval in which the kind was watched, at least for a part of it. */
+/* Sets the rates of a row for an interval in which its kind was watched for some time. */
 static void scale_row(struct event_rates *r, struct event_rate *row, const struct coverage *c,
 		      double seconds)
 {
@@ -134,7 +134,7 @@ static void scale_row(struct event_rates *r, struct event_rate *row, const struc
 	row->total =
 		(isnan(row->total) ? 0 : row->total) + row->rate * (seconds + r->unwatched_s[kind]);
 	r->unwatched_s[kind] = 0;
-	/* Lost events are taken to have had the same mean values. */
+	/* Lost events are assumed to have the mean size and duration of those that were seen. */
 	if (r->now[kind].count)
 		scale *= all / (double)r->now[kind].count;
 	row->bytes = event_has_size(kind) && !r->no_sums ? (double)r->now[kind].bytes * scale : NAN;
@@ -163,9 +163,9 @@ static void step_row(struct event_rates *r, struct event_rate *row, const struct
 	if (watched) {
 		scale_row(r, row, c, seconds);
 	} else {
-		/* As far as is known it was off in all of the interval: earlier values stay.
-		 * Counts are read at once, coverage is drained later: what was counted belongs to
-		 * a window of the next interval. */
+		/* Not watched in this interval, as far as coverage records say: the last values
+		 * stay.  Events are counted at once, but these records are drained later: events
+		 * counted now belong to a sampling window that is reported in the next interval. */
 		row->state = EVENT_RATE_SAMPLED;
 		r->unwatched_s[kind] += seconds;
 	}

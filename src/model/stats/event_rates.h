@@ -33,15 +33,15 @@ struct event_rate {
 	const char *name; /* name of the kind: "gc_minor_end" */
 	const char *group;
 	enum event_rate_state state;
-	/* Per second, in the last interval in which the kind was watched; NAN = none, or
+	/* Per second, in the last interval in which the kind was watched; NAN = not watched yet, or
 	 * dropped. */
 	double rate;
-	double bytes;	     /* copied, reclaimed, ... bytes; NAN = the kind has none */
-	double time;	     /* duration of its events, in cores: 0.01 is 10 ms a second; NAN */
+	double bytes; /* bytes copied, reclaimed, ... per second; NAN = the kind has no size */
+	double time;  /* duration of its events, in cores: 0.01 is 10 ms a second; NAN */
 	uint64_t longest_ns; /* longest event since watching began; 0 = none, or no durations */
 	double total;	     /* estimate since watching began; NAN */
 	uint64_t seen;	     /* events seen since watching began */
-	uint64_t lost;	     /* further events, lost as rings were full; EVENT_UNKNOWN */
+	uint64_t lost;	     /* not in `seen`: lost as rings were full; EVENT_UNKNOWN */
 	double share;	     /* 0..1: part of the interval that was watched; NAN */
 	double cost;   /* percent of the node's own CPU; NAN = not known.  Set by the caller */
 	char why[128]; /* why it is missing or dropped; "" */
@@ -64,16 +64,16 @@ struct event_rates {
 
 /* `kinds` (bit set) get a row, in state EVENT_RATE_WAITING. */
 void event_rates_init(struct event_rates *r, uint64_t kinds);
-/* These kinds get a row, too; rows that there are stay. */
+/* More kinds get a row; existing rows stay. */
 void event_rates_add(struct event_rates *r, uint64_t kinds);
-/* NULL: the kind has no row. */
+/* The row of a kind; NULL = it has none. */
 struct event_rate *event_rates_row(struct event_rates *r, enum event_kind kind);
 void event_rates_miss(struct event_rates *r, enum event_kind kind, const char *why);
 
 void event_rates_take(struct event_rates *r, enum event_kind kind, const struct event *ev);
-/* Instead of event_rates_take(), if events are counted elsewhere: totals since watching began. */
+/* Instead of event_rates_take(), if events are counted elsewhere: `all` since watching began. */
 void event_rates_count(struct event_rates *r, enum event_kind kind, const struct event_count *all);
-/* Total of lost events since watching began. */
+/* Sets the number of events that were lost since watching began. */
 void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost);
 /* Ends an interval of so many seconds (> 0), and marks the coverage (coverage_mark()), which was
  * also marked at its beginning.  Missing kinds stay missing; all others count as watched. */
@@ -81,7 +81,7 @@ void event_rates_step(struct event_rates *r, struct coverage *c, double seconds)
 /* Makes the rates unknown, as the interval was too long to be recent; totals stay. */
 void event_rates_forget(struct event_rates *r);
 
-/* Rate of sent messages; if that is not known, of queued ones; NAN. */
+/* Messages sent per second; if that is not known, queued per second; NAN. */
 double event_rates_messages(struct event_rates *r);
 
 #endif

@@ -3,7 +3,7 @@
  * Garbage collections, added up: by process, name, initial call, or the function in which they
  * happened.  From the events gc_minor_end and gc_major_end.
  *
- * Counts are of what was seen; the caller scales them by what was sampled.
+ * Counts are of events that were seen; if only a part was, the caller scales them to estimates.
  */
 #ifndef EBEAM_MODEL_GC_STATS_H
 #define EBEAM_MODEL_GC_STATS_H
@@ -20,11 +20,11 @@ struct event_stream;
 struct gc_count {
 	uint64_t minor, major; /* collections, also dirty ones */
 	uint64_t dirty;	       /* of minor and major: on dirty schedulers */
-	uint64_t continued;    /* minor ones that became major; the pause counts there */
+	uint64_t continued;    /* minor ones that became major, whose pause counts as major */
 	uint64_t total_ns, max_ns;
 	uint64_t dirty_ns;	 /* part of total_ns on dirty schedulers */
-	uint64_t estimate_ns;	 /* with what was not seen; set by the caller */
-	uint64_t reclaimed;	 /* words, of the collections that reported it */
+	uint64_t estimate_ns;	 /* total_ns scaled to all collections; set by the caller */
+	uint64_t reclaimed;	 /* words; unknown ones are not in it */
 	uint64_t unknown;	 /* collections whose reclaimed words are not known */
 	uint64_t heap, old_heap; /* words, after the last one; EVENT_UNKNOWN = not known */
 	uint64_t max_heap;	 /* words of both heaps after a collection: the maximum */

@@ -182,7 +182,7 @@ static bool box_equal(const void *ctx, uint32_t id, const void *key)
 	return ((const struct message_stats *)ctx)->boxes.data[id].epid == *(const uint64_t *)key;
 }
 
-/* NULL: the process is not known, or there are too many mailboxes. */
+/* The mailbox of a process, new with this length; NULL: unknown process, or too many mailboxes. */
 static struct mailbox *find_box(struct message_stats *m, uint32_t process, uint64_t len)
 {
 	const struct name_process *p = names_process(m->stream->names, process);
@@ -294,13 +294,13 @@ void message_stats_settle(struct message_stats *m)
 
 		add_queued(m, u->from, u->process, u->words);
 	}
-	/* Messages were queued without a message_send: that is not watched. */
+	/* These messages were queued without a message_send, so that kind is not watched. */
 	m->queues |= m->undecided.len != 0;
 	m->undecided.len = 0;
 }
 
-/* Of a message from a process of this node: one probe reports both kinds, message_send first.  So
- * if message_send is watched it has been seen already, or is seen soon. */
+/* Counts a queued message from a process of this node if message_send is not watched.  One probe
+ * reports both events, message_send first: the first messages wait in `undecided` for one. */
 static void take_local(struct message_stats *m, uint32_t from, uint32_t process, uint64_t words)
 {
 	if (m->sends)
@@ -401,7 +401,7 @@ void message_stats_close(struct message_stats *m)
 	process_groups_close(&m->groups);
 }
 
-/* Drops mailboxes that are gone, or empty and were not used. */
+/* Drops mailboxes of exited processes, and empty ones that had no messages in the interval. */
 static void keep_boxes(struct message_stats *m)
 {
 	size_t nr = 0;

@@ -6,9 +6,9 @@
  * A message is counted once: where a process sends it (message_send, to a process, an alias or
  * another node), or where it is queued if no process of this node sent it (ports, timers, other
  * nodes).  If message_send is not watched, all are counted where they are queued.  Counts are of
- * what was seen; the caller scales them by message_share() of the same row.
+ * events that were seen; the caller divides them by message_share() of the row.
  *
- * All tables are bounded; what is beyond is counted under [others].
+ * All tables are bounded; messages that would need a further row count under [others].
  */
 #ifndef EBEAM_MODEL_MESSAGE_STATS_H
 #define EBEAM_MODEL_MESSAGE_STATS_H
@@ -89,7 +89,7 @@ struct mailbox {
 	uint32_t process; /* newest id in the dictionary */
 	bool gone;	  /* has exited (set by mailbox_set()) */
 	bool touched;	  /* had messages in this interval */
-	bool asked;	  /* its length was read from the node, for this answer */
+	bool asked;	  /* its length was read from the node, for the current answer */
 	/* Known lengths: before the first message of the interval that was seen, the latest, and
 	 * the largest. */
 	uint64_t first_len, len, max_len;
@@ -126,7 +126,7 @@ struct message_stats {
 	struct histogram sizes; /* words */
 };
 
-/* kinds: bit set of the kinds that may come. */
+/* kinds: bit set of the event kinds that may be passed to message_stats_take(). */
 void message_stats_open(struct message_stats *m, struct event_stream *stream,
 			enum process_group_by by, uint64_t kinds);
 void message_stats_close(struct message_stats *m);
@@ -137,9 +137,9 @@ void message_stats_take(struct message_stats *m, enum event_kind kind, const str
 /* To be called before counts are read: counts messages that were undecided. */
 void message_stats_settle(struct message_stats *m);
 
-/* Share of messages of a pair, by its sender, that was seen. */
+/* Share (0..1) that was seen of the messages from this sender. */
 double message_share(const struct message_stats *m, const struct message_end *from);
-/* Share of all messages that was seen, and of what an end received. */
+/* Share that was seen of all messages, and of those that an end received. */
 double message_share_all(const struct message_stats *m);
 /* Number of overflows: counts under [others], and messages to mailboxes without a row. */
 uint64_t message_stats_overflows(const struct message_stats *m);
@@ -147,11 +147,11 @@ uint64_t message_stats_overflows(const struct message_stats *m);
 /* "code_server", "<0.80.0>", "name at a@b", "a@b", "#Port<0.5>", "[others]", "[unknown]". */
 void message_end_text(const struct message_stats *m, uint32_t end, struct strbuf *out);
 
-/* Sets what was read from the node: the length, or that the process is gone. */
+/* Sets what was read from the node: the length, or that the process has exited. */
 void mailbox_set(struct mailbox *b, bool gone, uint64_t len);
 /* Change of length in the interval, in messages. */
 int64_t mailbox_growth(const struct mailbox *b);
-/* True if it is long, or grew for most of the interval. */
+/* True if the mailbox is long, or grew for most of the interval, which is span_ns long. */
 bool mailbox_is_notable(const struct mailbox *b, uint64_t span_ns);
 /* Time until the mailbox is full if growth goes on; 0: it is full; UINT64_MAX: it does not grow, or
  * needs more than MAILBOX_FULL_SOON_NS. */

@@ -156,7 +156,7 @@ static void module_purged(struct node_wide *w, const struct event *ev)
 	strbuf_free(&what);
 }
 
-/* Both calls are repeated while another process holds a lock that they need. */
+/* Calls with `prepare` or `complete` are repeated while another process has a lock they need. */
 static void take_purge(struct node_wide *w, const struct event *ev)
 {
 	struct node_wide_count *c = &w->work[NODE_WIDE_PURGE];
@@ -201,7 +201,7 @@ static void hold(struct node_wide *w, uint64_t epid)
 		vec_push(&w->blockers, one);
 }
 
-/* Not known here whether this was the last blocker: the result of the call tells (take_end()). */
+/* Whether this was the last blocker is only known by the result of the call (take_end()). */
 static void unhold(struct node_wide *w, uint64_t epid)
 {
 	struct node_wide_holder *h = find_holder(w, epid);
@@ -271,8 +271,8 @@ static void take_call(struct node_wide *w, const struct event *ev)
 	strbuf_free(&name);
 }
 
-/* The record of a return does not name the function, but each of these works is done by another
- * process, and results differ. */
+/* The record of a return does not name the function: it is known by the process, as each kind of
+ * work is done by another one, and by the result. */
 static void take_end(struct node_wide *w, const struct event *ev)
 {
 	uint64_t epid = epid_of(w, ev->u.call.process);
@@ -328,7 +328,7 @@ double node_wide_share(const struct node_wide *w)
 	return c->tripped && c->share_ppm ? c->share_ppm / 1e6 : 1;
 }
 
-/* Keeps those that still block, each counted once. */
+/* Keeps the askers that still block schedulers, each counted once. */
 static void keep_blockers(struct node_wide *w)
 {
 	struct node_wide_count *c = &w->work[NODE_WIDE_BLOCK];

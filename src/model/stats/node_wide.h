@@ -59,7 +59,7 @@ struct node_wide_count {
 struct node_wide {
 	const struct event_stream *stream;
 	struct node_wide_count work[NR_NODE_WIDE];
-	uint64_t last_ns; /* time of the last literal area; 0 = not known */
+	uint64_t last_ns; /* duration of the last literal area that ended; 0 = not known */
 	uint64_t tripped; /* event_stream_calls.tripped, as last seen */
 	uint64_t lost;	  /* lost events, as last seen */
 	VEC(struct node_wide_holder) blockers;
@@ -72,7 +72,7 @@ void node_wide_close(struct node_wide *w);
 /* Resets counts for the next interval; work under way begins in it. */
 void node_wide_restart(struct node_wide *w, uint64_t now_ns);
 /* A call of one of the BIFs, or its return; other calls are ignored.  Askers of literal areas are
- * the callers of what may leave one, whether it did or not. */
+ * the callers of all BIFs that may leave one, even if a call left none. */
 void node_wide_take(struct node_wide *w, const struct event *ev);
 /* A process (its pid term) has ended: if it blocked schedulers, it no longer does.  No call shows
  * that. */

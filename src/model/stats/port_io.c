@@ -12,7 +12,7 @@
 #define AT(kind, field) EVENT_AT(kind, field)
 #define KIND(kind)	(1ull << EVENT_##kind)
 
-/* In all events that are counted port and driver are the first two fields. */
+/* Port and driver are the first two fields of all events that are counted. */
 #define FIELD_OF_PORT	  AT(DRIVER_OUTPUT, PORT)
 #define FIELD_OF_DRIVER	  AT(DRIVER_OUTPUT, DRIVER)
 #define SAME_FIELDS(kind) (AT(kind, PORT) == FIELD_OF_PORT && AT(kind, DRIVER) == FIELD_OF_DRIVER)
@@ -122,7 +122,7 @@ void port_io_restart(struct port_io *p)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* Counters never fall: a later record may have an earlier reading. */
+/* Keeps the larger value: counters never fall, but a later record may have an earlier reading. */
 static void count_up(uint64_t *last, uint64_t counted)
 {
 	if (counted != EVENT_UNKNOWN && (*last == EVENT_UNKNOWN || *last < counted))

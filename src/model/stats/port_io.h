@@ -9,8 +9,8 @@
  * driver_control, driver_stop), or by values that the caller reads from the node
  * (port_io_started(), port_io_counted()).
  *
- * Counts are of what was seen; the caller scales a copy by port_io_scale().  The table is bounded;
- * row 0 has what is beyond, and what no port is known for.
+ * Counts are of events that were seen; the caller scales a copy of a row by port_io_scale().  The
+ * table is bounded; row 0 is for further ports, and for events whose port is not known.
  */
 #ifndef EBEAM_MODEL_PORT_IO_H
 #define EBEAM_MODEL_PORT_IO_H
@@ -37,7 +37,7 @@ struct port_io_row {
 	uint64_t calls[NR_PORT_IO_CALLS];
 	uint64_t bytes[NR_PORT_IO_CALLS]; /* bytes passed to output, outputv, control, call */
 	uint64_t busy;			  /* times that it became busy */
-	/* The port's counters, at the begin of the interval and last; EVENT_UNKNOWN. */
+	/* The port's counters at the begin of the interval, and as last read; EVENT_UNKNOWN. */
 	uint64_t first_in, last_in, first_out, last_out;
 	uint64_t bytes_in;    /* in rows of several ports: sum of what is known */
 	uint64_t bytes_out;   /* set by port_io_scale() */
@@ -62,7 +62,7 @@ void port_io_take(struct port_io *p, enum event_kind kind, const struct event *e
 void port_io_started(struct port_io_row *r, uint64_t in, uint64_t out);
 void port_io_counted(struct port_io_row *r, uint64_t in, uint64_t out);
 
-/* EVENT_UNKNOWN if it is not known. */
+/* Bytes in; EVENT_UNKNOWN if a counter is not known. */
 uint64_t port_io_bytes_in(const struct port_io_row *r);
 uint64_t port_io_calls(const struct port_io_row *r); /* all of them */
 
@@ -75,11 +75,11 @@ void port_io_add(struct port_io_row *to, const struct port_io_row *r);
  * malloc'ed. */
 size_t port_io_by_driver(const struct port_io_row *rows, size_t nr, struct port_io_row **out);
 
-/* For a row after port_io_scale(). */
+/* Bytes of a row after port_io_scale(). */
 uint64_t port_io_bytes_out(const struct port_io_row *r);
 uint64_t port_io_control_bytes(const struct port_io_row *r); /* control, call */
 
-/* Scales counts to estimates of all, for probes that were off for a part of the time. */
+/* Scales the counts of a row to estimates of all events, if probes were off part of the time. */
 void port_io_scale(const struct port_io *p, struct port_io_row *r);
 
 #endif

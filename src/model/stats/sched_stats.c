@@ -40,7 +40,7 @@ const char *sched_left_name(enum sched_left left)
 
 /* ---- processes that run or are to run -------------------------------------------------------- */
 
-/* Events of a process since then may have been missed. */
+/* True if scheduling events since since_ns may have been missed. */
 static bool is_gap(const struct sched_stats *s, uint64_t since_ns)
 {
 	return coverage_gap(&s->stream->coverage, EVENT_PROCESS_SCHEDULED, since_ns);
@@ -48,7 +48,7 @@ static bool is_gap(const struct sched_stats *s, uint64_t since_ns)
 
 struct purge {
 	const struct sched_stats *stats;
-	bool lost; /* events were lost: forget also runnable ones of before the interval */
+	bool lost; /* events were lost: forget also processes runnable since before the interval */
 };
 
 static bool outlives(const void *ctx, const void *item)
@@ -108,8 +108,8 @@ static void clock_pass(struct sched_clock *c, uint64_t now, uint64_t ts_ns)
 	c->last_ns = ts_ns;
 }
 
-/* Sets the state of a clock at a change.  If it was unknown before, it is known now to have been
- * the other one. */
+/* Sets the state of a clock when it changes, which shows that an unknown state was the other
+ * one. */
 static void clock_set(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
 		      bool on, uint64_t ts_ns)
 {
@@ -127,7 +127,7 @@ static void clock_set(const struct sched_stats *s, struct sched_clock *c, enum e
 	c->state = on ? SCHED_ON : SCHED_OFF;
 }
 
-/* It is on now, as something was seen that happens only then.  If the state was unknown it was on
+/* The clock is on, as an event shows that happens only then.  If its state was unknown, it was on
  * since watching began, or resumed. */
 static void clock_is_on(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
 			uint64_t ts_ns)
@@ -181,7 +181,7 @@ const char *sched_source_name(enum sched_source source)
 	return names[source];
 }
 
-/* Part of the time known by memory that events must cover, too, with none lost, to be preferred. */
+/* Events are preferred to memory if none was lost, and they cover this part of its time. */
 #define WHOLE_PART 0.98
 
 static bool events_are_whole(const struct sched_stats *s, const struct sched_cpu *cpu)
@@ -210,7 +210,7 @@ void sched_cpu_utilization(const struct sched_stats *s, const struct sched_cpu *
 		out->error = sched_use_error(use);
 	}
 	out->parts = sched_use_parts(use, out->percent);
-	/* A recording without samples: events do not show time of ports. */
+	/* A recording without samples of memory: events do not show the time of ports. */
 	if (!use->samples)
 		out->parts.process = fmin(sched_clock_percent(&cpu->busy), out->percent);
 }
@@ -360,8 +360,8 @@ static void count_wait(struct sched_stats *s, uint32_t process, uint64_t ns, boo
 	histogram_add(dirty ? &s->dirty_run_queue : &s->run_queue, ns, 1);
 }
 
-/* The process on this scheduler is not the one that was scheduled in last: its leaving was
- * missed. */
+/* If another process was scheduled in last on this scheduler, its event `out` was missed: forgets
+ * it. */
 static void is_there(struct sched_stats *s, struct sched_cpu *cpu, uint64_t epid, bool in)
 {
 	uint16_t index = (uint16_t)(cpu - s->cpus.data + 1);
@@ -388,7 +388,7 @@ static void comes_in(struct sched_stats *s, uint64_t epid, const struct event *e
 	} else {
 		s->unknown_waits++;
 	}
-	/* Where it went is known only now. */
+	/* Only now it is known that the process left for a dirty scheduler. */
 	if (dirty && (left == SCHED_LEFT_YIELDED + 1 || left == SCHED_LEFT_PREEMPTED + 1) &&
 	    s->left[left - 1]) {
 		s->left[left - 1]--;
@@ -423,7 +423,7 @@ static void goes_out(struct sched_stats *s, uint64_t epid, const struct event *e
 
 	if (p && p->state == RUNNING && !is_gap(s, p->since_ns))
 		count_slice(s, p, ev->ts_ns, reductions);
-	/* A message came after it found its mailbox empty, and before it left. */
+	/* A message came after the process found its mailbox empty, and before it left. */
 	if (woken && status == EVENT_WORD_WAITING)
 		status = EVENT_WORD_RUNNABLE;
 	left = how_left(word, status, reductions);
@@ -452,8 +452,8 @@ static void is_scheduled(struct sched_stats *s, const struct event *ev, enum eve
 		else
 			clock_set(s, &cpu->busy, EVENT_PROCESS_SCHEDULED, in, ev->ts_ns);
 		cpu->slices += in;
-		/* A scheduler is active then; see scheduler_wait(), erl_process.c of OTP 25 to
-		 * 29. */
+		/* A scheduler that runs a process is active; see scheduler_wait(), erl_process.c of
+		 * OTP 25 to 29. */
 		if (!dirty)
 			clock_is_on(s, &cpu->active, EVENT_SCHEDULER_ACTIVE, ev->ts_ns);
 	}
@@ -481,7 +481,7 @@ static void is_runnable(struct sched_stats *s, const struct event *ev)
 		set(s, np->epid, ev->u.vm.process, RUNNABLE, ev->ts_ns);
 	else if (p->state == RUNNING)
 		p->woken = true;
-	else if (!p->left) /* it was in the queue for a signal, without a slice */
+	else if (!p->left) /* it was in the run queue to handle a signal, without a slice */
 		p->since_ns = ev->ts_ns;
 }
 
@@ -524,7 +524,8 @@ static void count_long(struct sched_stats *s, const struct sched_long *l)
 	}
 }
 
-/* Only samples report an error, and only probes report reductions: those have seen both ends. */
+/* True if the begin or end of a long slice was not seen: of a whole one samples report the error,
+ * and probes the reductions. */
 static bool is_cut(const struct event *ev)
 {
 	return event_value(ev, EVENT_AT(LONG_SCHEDULE, ERROR)) == EVENT_UNKNOWN &&
@@ -610,7 +611,7 @@ void sched_stats_take(struct sched_stats *s, enum event_kind kind, const struct 
 	}
 }
 
-/* No event so far: the scheduler stays in its first state. */
+/* A scheduler without events so far: it is still in its first state. */
 static void clock_of_silent(const struct sched_stats *s, const struct sched_cpu *cpu,
 			    struct sched_clock *c, enum event_kind kind)
 {

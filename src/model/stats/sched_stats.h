@@ -6,8 +6,8 @@
  * schedulers' memory (REC_SCHEDULER).
  *
  * A time counts only if both of its ends were seen with nothing missed in between.  Counts and sums
- * of slices are of what was seen; the caller scales them by what was sampled.  Shares of a
- * scheduler's time need no scale: they refer to the time in which it was watched.
+ * of slices are of those seen; if only a part was, the caller scales them to estimates.  Shares of
+ * a scheduler's time need no scale: they refer to the time in which it was watched.
  *
  * If process_scheduled is sampled and long_schedule is not, all long slices are in the latter, and
  * few in the former: sched_count has both, so that only short ones are scaled.
@@ -42,7 +42,7 @@ enum sched_left {
 };
 const char *sched_left_name(enum sched_left left);
 
-/* A state that is on or off; how long it was on, and how long it was known. */
+/* A state that is on or off: how long it was on, of the time in which it was known. */
 struct sched_clock {
 	uint64_t last; /* coverage_clock() of the last change */
 	uint64_t last_ns;
@@ -56,9 +56,9 @@ struct sched_cpu {
 	enum { SCHED_BEGAN_UNKNOWN, SCHED_BEGAN_IDLE, SCHED_BEGAN_BUSY } began; /* at start_ns */
 	uint64_t slices;
 	uint64_t epid;		   /* scheduled in last and not seen to leave; 0 = none */
-	struct sched_clock active; /* normal ones: working, as the VM counts it */
+	struct sched_clock active; /* of normal ones: not waiting, as the VM counts it */
 	struct sched_clock busy;   /* runs a process */
-	struct sched_use use;	   /* by its memory */
+	struct sched_use use;	   /* by records of its memory */
 };
 
 /* Source of a scheduler's utilization. */
@@ -80,7 +80,7 @@ struct sched_utilization {
 
 struct sched_part { /* slices */
 	uint64_t nr, ns;
-	uint64_t dirty_ns; /* part of that on dirty schedulers */
+	uint64_t dirty_ns; /* the part of `ns` on dirty schedulers */
 };
 
 struct sched_count { /* of a group */
@@ -88,11 +88,11 @@ struct sched_count { /* of a group */
 	/* Time on schedulers, with unfinished slices, and long ones that began before watching
 	 * did. */
 	uint64_t time_ns;
-	uint64_t dirty_ns;  /* part of that on dirty ones */
-	uint64_t unseen_ns; /* part of time_ns that is in no slice: of long ones before */
+	uint64_t dirty_ns;  /* the part of time_ns on dirty schedulers */
+	uint64_t unseen_ns; /* part of time_ns: long slices that began before watching */
 	uint64_t max_ns;    /* longest slice, also by long_schedule */
 	bool max_cut;	    /* the longest slice was longer: its begin or end was not watched */
-	/* Long slices: among those above; and by long_schedule, the part in the interval. */
+	/* Long slices: among `slices`; by long_schedule, their part in the interval. */
 	struct sched_part seen_long, all_long;
 	uint64_t reductions;
 	uint64_t waits, wait_ns, max_wait_ns; /* in run queues */
@@ -156,7 +156,7 @@ void sched_stats_advance(struct sched_stats *s, uint64_t end_ns, bool last);
  * were missed. */
 void sched_stats_restart(struct sched_stats *s);
 
-/* The slices to be scaled; with `joined` without long ones, which are all in all_long. */
+/* Slices seen, for scaling; if `joined` without long ones, as all_long has all of these. */
 struct sched_part sched_count_seen(const struct sched_count *c, bool joined);
 /* Percent of the known time, NaN if there is none. */
 double sched_clock_percent(const struct sched_clock *c);

@@ -6,8 +6,7 @@
 
 #include "event/event.h"
 
-/* Part of the time for which the VM must have counted: it begins some time after the recording
- * does. */
+/* The VM's count is exact from this part of the time on: it begins a little after the recording. */
 #define EXACT_PART 0.99
 
 const char *sched_type_name(enum thread_type type)

@@ -17,13 +17,13 @@ struct sched_use {
 	uint64_t counted_ns, counted_work_ns; /* time for which the VM counted, and its count */
 	uint64_t seen_ns;		      /* time with samples only: */
 	double seen_work_ns, seen_variance;   /* ns, ns^2 */
-	uint64_t all_seen_ns; /* time with samples, whether the VM counted or not: */
+	uint64_t all_seen_ns;		      /* time with samples, also if the VM counted: */
 	double all_seen_work_ns;
-	double process_ns, port_ns; /* parts of it */
+	double process_ns, port_ns; /* parts of that work */
 	uint64_t samples;
-	uint64_t on_cpu_ns, cpu_wait_ns, thread_ns; /* parts of thread_ns, and that */
+	uint64_t on_cpu_ns, cpu_wait_ns, thread_ns; /* parts of thread_ns, the time measured */
 	uint64_t online_ns,
-		offline_ns; /* spans at whose end it was; offline: no process may run on it */
+		offline_ns; /* time of records at whose end it was; offline: runs no process */
 	/* Time with samples that show collections: */
 	uint64_t gc_seen_ns;
 	double gc_ns;
@@ -40,10 +40,10 @@ double sched_use_on_cpu(const struct sched_use *u);
 double sched_use_cpu_wait(const struct sched_use *u);
 /* Part of the time in which its thread was runnable that it waited for a CPU. */
 double sched_use_waited(const struct sched_use *u);
-/* Percentage points: two standard deviations of sched_use_work(), if by samples. */
+/* Percentage points: two standard deviations of sched_use_work() if that is by samples. */
 double sched_use_error(const struct sched_use *u);
-/* Percent of the time in which it collects garbage; NaN = not sampled.  And the error, two standard
- * deviations in percentage points: less if collections last longer than the sampling period. */
+/* Percent of the time in which it collects garbage (NaN = not sampled), and two standard deviations
+ * of that in percentage points, too small if collections last longer than a sampling period. */
 double sched_use_gc(const struct sched_use *u);
 double sched_use_gc_error(const struct sched_use *u);
 /* True if it was offline all of the time, so that the node does not use it. */

@@ -36,8 +36,7 @@ static const char *quoted_end(const char *p)
 	return *p ? p + 1 : p;
 }
 
-/* End of an identifier such as "#Ref<0.1.2>" or "<0.1.2>", and its replacement; NULL: it is
- * none. */
+/* End of the identifier at p, such as "#Ref<0.1.2>", and its replacement; NULL if there is none. */
 static const char *identifier_end(const char *p, const char **shape)
 {
 	static const struct {
@@ -69,8 +68,8 @@ static const char *number_end(const char *p)
 	return p;
 }
 
-/* Adds N for a number.  Lists of numbers (as truncated texts are) have the same shape at any
- * length. */
+/* Adds N for a number, but line numbers as they are.  Lists of numbers (as truncated texts are)
+ * have the same shape at any length: [N,...]. */
 static const char *add_number(const char *begin, const char *p, struct strbuf *out)
 {
 	static const char line[] = "{line,";
@@ -143,7 +142,7 @@ static uint32_t reason_of_shape(struct spawn_stats *s, const char *shape, bool c
 	return (uint32_t)s->reasons.len - 1;
 }
 
-/* Reason with a string id; *crash: whether it is a crash. */
+/* Index of the reason with a string id; sets *crash to whether it is a crash. */
 static uint32_t reason_of(struct spawn_stats *s, uint32_t string, bool *crash)
 {
 	const char *text = names_string(s->stream->names, string);
@@ -237,7 +236,7 @@ static bool is_loop(const struct spawn_loop *l)
 	       (l->in_turn >= SPAWN_LOOP_CRASHES && l->in_turn >= l->crashes / 2);
 }
 
-/* The parent starts a child, which does not count in its row yet. */
+/* Counts a spawn after a crash of a child of the same parent; the new child is not living yet. */
 static void loop_spawns(struct spawn_stats *s, struct spawn_row *parent, uint64_t ts_ns)
 {
 	struct spawn_loop *loop = keytab_find(&s->loops, parent->open_crash);
@@ -284,7 +283,7 @@ static void take_spawn(struct spawn_stats *s, const struct event *ev)
 	row_of(s, child.row)->spawned++;
 	loop_spawns(s, parent_row(s, child.parent), ev->ts_ns);
 	parent_row(s, child.parent)->spawned++;
-	/* Its exit was missed, and its pid is used again. */
+	/* The exit of an earlier process was missed, whose pid is used again. */
 	if (old) {
 		row_of(s, old->row)->living--;
 		parent_row(s, old->parent)->living--;
@@ -336,7 +335,7 @@ static void take_exit(struct spawn_stats *s, const struct event *ev)
 	add_exit(parent_row(s, l->parent), crash, reason);
 	if (crash)
 		loop_crashes(s, l, reason);
-	/* Not if it lived through a time without probes: only long lives would be left of these, a
+	/* Lifetimes in which probes were off do not count: only long ones would be among them, a
 	 * bias. */
 	if (ev->ts_ns >= l->birth_ns && !coverage_gap(c, EVENT_PROCESS_EXIT, l->birth_ns) &&
 	    !coverage_gap(c, EVENT_PROCESS_SPAWN, l->birth_ns)) {
@@ -479,7 +478,7 @@ static uint32_t *keep_rows(struct process_groups *g, struct spawn_row *rows, siz
 	for (size_t i = 0; i < *nr; i++)
 		keep[i] = rows[i].living != 0;
 	process_groups_keep(g, keep, map);
-	/* Numbers only become smaller. */
+	/* New numbers are never larger, so rows are moved in place. */
 	for (size_t i = 0; i < *nr; i++) {
 		if (i && !keep[i])
 			continue;

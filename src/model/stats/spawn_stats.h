@@ -7,8 +7,8 @@
  * merged by their shape: pids, references, ports, funs and numbers are written as <pid>, <ref>,
  * <port>, <fun> and N; line numbers stay.
  *
- * All tables are bounded; their first row has what is beyond.  Counts are of what was seen; the
- * caller scales them by coverage_share() of their kind.
+ * All tables are bounded; their first row is for all that is beyond.  Counts are of events that
+ * were seen; the caller divides them by coverage_share() of their kind.
  */
 #ifndef EBEAM_MODEL_SPAWN_STATS_H
 #define EBEAM_MODEL_SPAWN_STATS_H
@@ -44,8 +44,8 @@ struct spawn_row {
 struct spawn_loop {
 	uint64_t key;
 	uint64_t crashes;
-	/* Spawns of the parent after such crashes: in_turn, while no other child of it was known to
-	 * live; apart, some time after the last that was counted, at counted_ns. */
+	/* Spawns by the parent after such crashes: in_turn, while no other child of it was known to
+	 * live; apart, SPAWN_LOOP_APART_NS or more after the last one counted, at counted_ns. */
 	uint64_t in_turn, apart, counted_ns;
 };
 
@@ -56,7 +56,7 @@ struct spawn_reason {
 };
 
 struct spawn_name {
-	uint32_t name; /* string; 0 = beyond the limit */
+	uint32_t name; /* string id; 0 = all names beyond the limit */
 	uint64_t registered, unregistered;
 };
 
@@ -84,7 +84,7 @@ struct spawn_stats {
 	struct spawn_row all;
 	uint64_t links, unlinks, registered, unregistered;
 	uint64_t lost_living; /* spawns beyond max_living: their exits are not in `living` */
-	uint64_t lost_reasons, lost_names; /* exits, and names, that are under [others] */
+	uint64_t lost_reasons, lost_names; /* exits, and registrations, that are under [others] */
 	uint64_t lost_loops;		   /* crashes beyond the limit of spawn_loops */
 	uint64_t unnamed; /* spawns of processes whose pid is not in the dictionary */
 	struct histogram lifetimes;
