@@ -18,7 +18,7 @@ static uint64_t epid_of(const struct event_stream *s, uint32_t process)
 	return p ? p->epid : 0;
 }
 
-/* Without exceptions it is not known how calls end; nor, later, those that were under way then. */
+/* While exceptions are not watched, ends of calls are unknown; later, of those under way then. */
 static void take_kinds(struct call_pairs *c, const struct event *ev, uint64_t kinds)
 {
 	if (!kinds)
@@ -51,7 +51,7 @@ void call_follow_hit(struct call_pairs *c, const struct event_stream *s, const s
 {
 	const unsigned int *hit_ns = s->calls.hit_ns;
 
-	/* The cost of an event's hit is not known: taken as that of a call. */
+	/* The cost of an event's hit is not known: that of a call is assumed. */
 	if (ev->type == REC_CALL)
 		call_pairs_hit(c, epid_of(s, ev->u.call.process),
 			       hit_ns[event_stream_call_is_c(s, ev)]);

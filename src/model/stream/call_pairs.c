@@ -20,10 +20,10 @@ struct process_calls {
 	VEC(struct call_under_way) calls; /* height never decreases */
 };
 
-/* Until when returns to a site may have been missed. */
+/* Up to when returns to a site may have been missed. */
 struct site_gap {
 	uint64_t key;	    /* the site, or thread_key() */
-	uint64_t to_ns;	    /* by this thread; for a site: by at least one thread */
+	uint64_t to_ns;	    /* by the thread of the key; for a site: by any thread */
 	uint64_t all_to_ns; /* by all threads */
 };
 
@@ -34,10 +34,10 @@ struct call_pairs {
 	uint64_t next_gap_ns;	   /* begin of the earliest of those; UINT64_MAX = none */
 	uint64_t all_to_ns;	   /* as in site_gap, for all sites */
 	uint64_t c_to_ns;	   /* the same for C functions */
-	bool c_missed;		   /* returns of C functions are not watched now */
+	bool c_missed;		   /* returns of C functions are not watched at present */
 	uint64_t blind;		   /* reasons (bit set) for which no end of a call is known */
 	bool only_last;
-	bool missed; /* exceptions or records were missed: from then on as only_last */
+	bool missed; /* exceptions or records were missed: since then as only_last */
 	bool stale;  /* some calls under way may be in a gap */
 	size_t text; /* bytes of arguments */
 	uint64_t under_way, unseen, refused, textless;
@@ -83,8 +83,8 @@ static uint64_t thread_key(uint64_t site, uint32_t os_tid)
 	return (site ^ (uint64_t)os_tid << 40) * 0x9e3779b97f4a7c15u | 1ull << 63;
 }
 
-/* Until when a return of this call may have been missed: by the thread of the call, if the process
- * stayed in one slice; else by any thread. */
+/* Up to when the return of this call may have been missed: by the thread of the call, if the
+ * process stayed in one time slice; else by any thread. */
 static uint64_t missed_to(struct call_pairs *c, const struct call_under_way *call, bool same_slice)
 {
 	const struct site_gap *g = call->site ? keytab_find(&c->sites, call->site) : NULL;
@@ -97,7 +97,7 @@ static uint64_t missed_to(struct call_pairs *c, const struct call_under_way *cal
 	return MAX(to_ns, g ? g->to_ns : 0);
 }
 
-/* NULL: there is no room. */
+/* The gap of a key, new if there is none; NULL if there are SITES_MAX. */
 static struct site_gap *gap_of(struct call_pairs *c, uint64_t key)
 {
 	struct site_gap *g = keytab_find(&c->sites, key);
@@ -111,7 +111,7 @@ static void take_gap(struct call_pairs *c, const struct call_gap *gap)
 	bool by_thread = false;
 
 	c->stale = c->under_way > 0;
-	/* The thread's gap first: adding an item moves others. */
+	/* The thread's gap first, as adding one to the table would move the gap of the site. */
 	if (gap->site && gap->os_tid) {
 		g = gap_of(c, thread_key(gap->site, gap->os_tid));
 		by_thread = g != NULL;
@@ -128,7 +128,7 @@ static void take_gap(struct call_pairs *c, const struct call_gap *gap)
 		g->all_to_ns = MAX(g->all_to_ns, gap->to_ns);
 }
 
-/* A record has this time: applies all gaps that begin before it. */
+/* Applies all gaps that begin before ts_ns, the time of a record. */
 static void go_to(struct call_pairs *c, uint64_t ts_ns)
 {
 	size_t nr = 0;
@@ -182,7 +182,7 @@ void call_pairs_blind(struct call_pairs *c, uint64_t reasons, bool blind, uint64
 	c->blind = now;
 }
 
-/* The call's end may have been missed. */
+/* True if the end of the call may have been missed. */
 static bool is_lost(struct call_pairs *c, const struct call_under_way *call, bool same_slice)
 {
 	return c->blind || call->ts_ns <= c->all_to_ns ||
@@ -194,8 +194,8 @@ static bool is_lost(struct call_pairs *c, const struct call_under_way *call, boo
 static void pop(struct call_pairs *c, struct process_calls *p, struct call_under_way *out)
 {
 	*out = p->calls.data[--p->calls.len];
-	/* The cost of a hit is partly before its clock is read, and partly after: of the two hits
-	 * at begin and end together the cost of one is within the call. */
+	/* A part of a hit's cost is before its time stamp, the rest after: of the hits at begin and
+	 * end together, the cost of one is within the call. */
 	out->tracing_ns = p->hits_ns - out->tracing_ns;
 	c->text -= out->args ? strlen(out->args) + 1 : 0;
 	c->under_way--;
@@ -255,7 +255,7 @@ void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_und
 	vec_push(&p->calls, *call);
 	added = innermost(p);
 	added->tracing_ns = p->hits_ns;
-	/* The newest call goes without: those that take long have their texts already. */
+	/* The newest call goes without arguments: calls that take long have theirs already. */
 	if (c->text + text > CALL_PAIRS_TEXT) {
 		free(added->args);
 		added->args = NULL;
@@ -371,7 +371,7 @@ static void forget_lost(struct call_pairs *c, struct process_calls *p)
 	p->calls.len = nr;
 }
 
-/* May be called twice for one item. */
+/* keytab_keep() may call this twice for one item. */
 static bool has_calls(const void *ctx, const void *item)
 {
 	struct process_calls *p = (struct process_calls *)(uintptr_t)item;

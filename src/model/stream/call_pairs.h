@@ -40,7 +40,7 @@ struct call_under_way {
 	/* Part of the duration that tracing took: the hits of the process within the call, and one
 	 * for the hits at its begin and end.  Set when it ends. */
 	uint64_t tracing_ns;
-	uint64_t unsure_ns; /* for display: a duration up to that may be zero */
+	uint64_t unsure_ns; /* set by the caller, for display: a shorter duration may be zero */
 	char *args;	    /* malloc'ed text, owned by whoever gets the call; NULL = not kept */
 };
 
@@ -70,7 +70,7 @@ bool call_pairs_unwind(struct call_pairs *c, uint64_t epid, uint64_t height, uin
 		       struct call_under_way *out);
 /* All calls of a process end unseen, as it dropped its stack. */
 void call_pairs_drop(struct call_pairs *c, uint64_t epid);
-/* The same for its calls of C functions only. */
+/* Likewise, for its calls of C functions only. */
 void call_pairs_drop_c(struct call_pairs *c, uint64_t epid);
 /* A call ended after ns: adds that to inside_ns of the innermost call still under way. */
 void call_pairs_inside(struct call_pairs *c, uint64_t epid, uint64_t ns);
@@ -90,7 +90,7 @@ void call_pairs_watch_c(struct call_pairs *c, bool watched, uint64_t ts_ns);
  * gone. */
 void call_pairs_blind(struct call_pairs *c, uint64_t reasons, bool blind, uint64_t ts_ns);
 
-uint64_t call_pairs_unseen(const struct call_pairs *c);	  /* ended unseen so far */
+uint64_t call_pairs_unseen(const struct call_pairs *c);	  /* calls ended unseen so far */
 uint64_t call_pairs_refused(const struct call_pairs *c);  /* beyond the limit, or without process */
 uint64_t call_pairs_textless(const struct call_pairs *c); /* without their arguments */
 /* Calls under way, without those that are known to have ended unseen. */

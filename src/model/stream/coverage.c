@@ -8,13 +8,13 @@
 #include "base/compiler.h"
 #include "base/random.h"
 
-/* Share of a kind that was dropped before anything was seen. */
+/* Least share that is reported, as counts are divided by it. */
 #define LEAST_SHARE 1e-6
-/* Slices that last longer are divided into pieces. */
+/* Sampling windows that last longer are divided into pieces. */
 #define PIECE_NS 50000000u
-/* Shares below this are derived from steps. */
+/* Shares below this are computed from steps of work, see struct rec_coverage. */
 #define FINE_PPM 1000u
-/* If events come evenly, long pieces have at least this part of the overall rate. */
+/* If events come evenly, the rate in long pieces is at least this part of the overall rate. */
 #define ALIKE 0.9
 
 void coverage_init(struct coverage *c)
@@ -26,7 +26,7 @@ void coverage_init(struct coverage *c)
 	}
 }
 
-/* ---- how much slices differ ------------------------------------------------------------------ */
+/* ---- how much sampling windows differ -------------------------------------------------------- */
 
 /* Steps missed up to the last record of any kind: a kind that is off misses all steps. */
 static uint64_t missed_now(const struct coverage *c, enum event_kind kind)
@@ -52,7 +52,7 @@ static void open_piece(struct coverage *c, enum event_kind kind, uint64_t ts_ns)
 	s->since_ns = ts_ns;
 }
 
-/* Adds the gap up to now. */
+/* Adds the gap since the last window: the steps missed since then. */
 static void add_gap(struct coverage_spread *s, uint64_t missed)
 {
 	double gap = missed > s->missed ? (double)(missed - s->missed) : 0;
@@ -62,14 +62,14 @@ static void add_gap(struct coverage_spread *s, uint64_t missed)
 	s->missed = missed;
 }
 
-/* Effective number of slices: slices that follow each other closely, and then none for long, have
+/* Effective number of windows: windows that follow each other closely, and then none for long, have
  * little more information than one.  As many as there would be with gaps of equal length. */
 static double independent(const struct coverage_spread *s)
 {
 	return s->gaps > 0 ? MIN(s->gap * s->gap / s->gaps, s->nr) : s->nr;
 }
 
-/* Sums that include the open piece. */
+/* The sums, with the open piece. */
 static struct coverage_spread spread_now(const struct coverage *c, enum event_kind kind)
 {
 	struct coverage_spread s = c->kinds[kind].spread;
@@ -106,7 +106,7 @@ bool coverage_any_seen(const struct coverage *c, enum event_kind kind)
 double coverage_error(const struct coverage *c, enum event_kind kind)
 {
 	struct coverage_spread s = spread_now(c, kind);
-	double share = coverage_share(c, kind), rate, square, nr; /* slices */
+	double share = coverage_share(c, kind), rate, square, nr; /* nr: windows */
 
 	if (!c->kinds[kind].known || share >= 1)
 		return 1;
@@ -134,7 +134,7 @@ bool coverage_is_cut(const struct coverage *c, enum event_kind kind)
 void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state state,
 		   uint32_t share_ppm, uint64_t ts_ns)
 {
-	/* A repeated record of "on" is no gap. */
+	/* A record of "on" while the kind was on already is no gap. */
 	bool was_on = c->kinds[kind].known && c->kinds[kind].state == COVERAGE_ON;
 
 	if (c->kinds[kind].state == COVERAGE_ON)
@@ -144,7 +144,7 @@ void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state
 	c->kinds[kind].known = true;
 	c->kinds[kind].state = state;
 	c->kinds[kind].share_ppm = share_ppm;
-	/* Nothing is seen until the kind is on again. */
+	/* Events may have been missed up to now, unless the kind was on and stays on. */
 	if (state != COVERAGE_ON || (c->kinds[kind].last_off_ns && !was_on))
 		c->kinds[kind].last_off_ns = ts_ns;
 	if (state == COVERAGE_ON) {
@@ -193,7 +193,7 @@ void coverage_mark(struct coverage *c)
 	}
 }
 
-/* By the node's work; if it did hardly any, by time. */
+/* Share since the mark, by the node's work; by time if it did hardly any. */
 static double share_since_mark(const struct coverage *c, enum event_kind kind)
 {
 	uint64_t work = c->work - c->mark_work, ns = c->reported_ns - c->mark_ns, missed, watched;
@@ -211,7 +211,7 @@ static double share_since_mark(const struct coverage *c, enum event_kind kind)
 	return (double)MIN(watched, ns) / (double)ns;
 }
 
-/* share_ppm is too coarse for shares below a thousandth. */
+/* share_ppm is too coarse for shares below FINE_PPM. */
 double coverage_share_total(const struct coverage *c, enum event_kind kind)
 {
 	uint64_t watched = watched_steps(c, kind);
@@ -223,7 +223,7 @@ double coverage_share_total(const struct coverage *c, enum event_kind kind)
 
 double coverage_share(const struct coverage *c, enum event_kind kind)
 {
-	/* A kind that was off since may still have events, from the edge of its last window. */
+	/* A kind that was off since the mark may have events from the end of its last window. */
 	if (!c->marked || !coverage_watched(c, kind))
 		return coverage_share_total(c, kind);
 	return share_since_mark(c, kind);

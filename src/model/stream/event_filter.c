@@ -119,8 +119,8 @@ static bool is_sender(const struct event_filter *f, const struct event_stream *s
 		event_stream_is_process(s, f->process_of.data[string], f->from));
 }
 
-/* The sender has a message_send, just before its message is queued: notes the process for its
- * pid. */
+/* Remembers the sender of a message_send by its pid: the message_queued that follows has the pid
+ * only as text. */
 static void know_sender(struct event_filter *f, const struct event_stream *s, uint32_t process)
 {
 	const struct name_process *p = names_process(s->names, process);
@@ -164,7 +164,7 @@ bool event_filter_is_about(const struct event_filter *f, const struct event_stre
 	return (!f->process && f->call.arity < 0) || is_about(f, s, process);
 }
 
-/* The duration is not known at these events. */
+/* Events at the begin of what they are about, when its duration is not known yet. */
 #define BEGINNINGS                                                                                 \
 	(1ull << EVENT_GC_MINOR_START | 1ull << EVENT_GC_MAJOR_START | 1ull << EVENT_NIF_ENTRY)
 

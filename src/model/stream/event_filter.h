@@ -14,11 +14,11 @@ struct event_call {
 	int arity; /* -1 = no call is asked for */
 };
 
-/* NULL = any. */
+/* Which events are selected; texts: NULL = any. */
 struct event_filter {
 	const char *process; /* "<0.80.0>", "0.80.0" or a registered name */
 	struct event_call call;
-	/* Of messages.  A sender that is no process of this node cannot be selected. */
+	/* Of messages: sender (only a process of this node) and receiver. */
 	const char *from, *to;
 	/* For kinds with begin and end: only ends with a duration that is, or may be, at least
 	 * this; 0 = all. */
@@ -26,16 +26,16 @@ struct event_filter {
 	VEC(uint32_t) process_of; /* by string id of a pid: its process that sent last */
 };
 
-/* "mod:fun/1", "'my mod':'a fun'/1", "MyApp.Worker.init/1".  0 or -EINVAL. */
+/* Parses "mod:fun/1", "'my mod':'a fun'/1", "MyApp.Worker.init/1".  0 or -EINVAL. */
 int event_call_parse(const char *text, struct event_call *out);
 
-/* Selects all. */
+/* Makes a filter that selects all events. */
 void event_filter_init(struct event_filter *f);
 void event_filter_free(struct event_filter *f);
-/* By process and initial call only. */
+/* Whether a process is selected, by `process` and `call`. */
 bool event_filter_is_about(const struct event_filter *f, const struct event_stream *s,
 			   uint32_t process);
-/* Bit set of kinds whose events the probes give, but longer_than_ns leaves out. */
+/* Bit set of kinds of which probes deliver events that longer_than_ns leaves out. */
 uint64_t event_filter_lasting_kinds(void);
 bool event_filter_takes(struct event_filter *f, const struct event_stream *s, enum event_kind kind,
 			const struct event *ev);

@@ -68,7 +68,7 @@ static void keep_text(char *out, size_t size, const struct event *ev)
 	out[len] = '\0';
 }
 
-/* "n1+ n2- c1- i1-"; ends at what is not of this form. */
+/* Parses "n1+ n2- c1- i1-": type and number of each scheduler, + = busy.  Stops at other forms. */
 static void take_schedulers(struct event_stream *s, const char *text, size_t len)
 {
 	s->at_start.len = 0;
@@ -200,7 +200,7 @@ static void take_counter(struct event_stream *s, const struct event *ev)
 	}
 }
 
-/* A record of enrich_add_call_coverage(). */
+/* Takes the REC_COVERAGE of calls of C functions. */
 static int take_call_coverage(struct event_stream_calls *c, const struct event *ev)
 {
 	bool off = ev->u.coverage.state != COVERAGE_ON;

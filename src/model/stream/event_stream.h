@@ -24,12 +24,13 @@ struct event_scheduler {
 };
 #define EVENT_STREAM_SCHEDULERS 4096u
 
-/* What limits left of the calls of Erlang functions; reported at the end. */
+/* What was seen of the calls of Erlang functions despite limits; reported at the end. */
 struct event_stream_limited {
-	uint64_t tripped; /* times that a thread's hits were spent */
-	/* See struct breakpoints_state: share of calls, error of their number, share of time. */
+	uint64_t tripped; /* times that a thread had used up its hits */
+	/* See struct breakpoints_state: share of calls seen, error of their number, part of
+	 * time. */
 	double share, error, time;
-	double hits; /* at entries of all these functions, before filters */
+	double hits; /* calls seen of all these functions, before filters */
 	double most;
 };
 /* "12 0.04 0.12 0.035 2000 25": the fields above, in order. */
@@ -51,7 +52,7 @@ struct event_stream {
 	struct coverage coverage;
 	struct event_stream_calls calls;
 	VEC(int16_t) kind_of; /* by string id: kind + 1, 0 = not looked up yet, -1 = unknown kind */
-	VEC(int16_t) word_of; /* the same of enum event_word */
+	VEC(int16_t) word_of; /* likewise: enum event_word */
 	uint64_t counters[NR_COUNTERS];
 	/* REC_META; "" and 0 = not known. */
 	char node[EVENT_STREAM_TEXT], otp[16], erts[32], flavor[8], mode[16], weight[16];
@@ -63,9 +64,9 @@ struct event_stream {
 	uint64_t last_ns;		      /* of the newest event */
 	uint64_t watching_ns;		      /* when the probes were attached; 0 = not known */
 	uint64_t watched;		      /* kinds that were watched; all if not known */
-	uint64_t unprobed;		      /* of these, kinds found by reading memory */
+	uint64_t unprobed;		      /* of these, kinds that are found by reading memory */
 	VEC(struct event_scheduler) at_start; /* schedulers at watching_ns; empty = not known */
-	/* Kinds of other versions; records that cannot be decoded. */
+	/* Number of events of unknown kinds (other versions); of records that were refused. */
 	uint64_t unknown, refused;
 	bool ended; /* the recording ended as intended */
 };
@@ -73,7 +74,7 @@ struct event_stream {
 void event_stream_open(struct event_stream *s);
 void event_stream_close(struct event_stream *s);
 
-/* Takes one record.  True if it is an event of the VM of a known kind: sets *ev and *kind.
+/* Takes one record, and sets *ev.  True if it is an event of the VM of a known kind: sets *kind.
  * Other records only update the stream. */
 bool event_stream_take(struct event_stream *s, const struct rec_header *rec, struct event *ev,
 		       enum event_kind *kind);

@@ -9,8 +9,8 @@
 #include "event/catalogue.h"
 #include "event/event.h"
 
-/* Whether events of a kind have a size, the bytes of its unit (0 = no size), and the size of an
- * event; EVENT_UNKNOWN: none. */
+/* Whether events of a kind have a size; the unit of sizes in bytes (0 = no size); the size of an
+ * event in that unit (EVENT_UNKNOWN = none). */
 bool event_has_size(enum event_kind kind);
 unsigned int event_size_unit(enum event_kind kind);
 uint64_t event_size(enum event_kind kind, const struct event *ev);
@@ -18,7 +18,7 @@ uint64_t event_size(enum event_kind kind, const struct event *ev);
 /* The same for durations. */
 bool event_has_duration(enum event_kind kind);
 uint64_t event_duration(enum event_kind kind, const struct event *ev);
-/* Half width of the interval in which the duration is; EVENT_UNKNOWN: not known. */
+/* Half width of the interval in which the true duration is, ns; EVENT_UNKNOWN: not known. */
 uint64_t event_duration_error(enum event_kind kind, const struct event *ev);
 
 #endif

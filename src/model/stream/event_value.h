@@ -13,7 +13,7 @@
 
 /* Whether values are numbers in JSON; else text. */
 bool event_value_is_number(enum event_field_type type);
-/* Whether the event has the i-th value and it is known. */
+/* True if the event has an i-th value, and it is known. */
 bool event_value_is_known(const struct event *ev, unsigned int i, enum event_field_type type);
 /* Appends the text of a known value; false if it refers to an undefined id. */
 bool event_value_add(struct strbuf *out, const struct names *names, enum event_field_type type,
