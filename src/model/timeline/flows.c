@@ -43,7 +43,7 @@ void flows_close(struct flows *f)
 	free(f);
 }
 
-/* NULL if there is no such pair; with `add` only if there is no room. */
+/* The pair of two processes; NULL if there is none, and with `add` only if there are FLOWS_MAX. */
 static struct pair *pair_of(struct flows *f, uint32_t from, uint32_t to, bool add)
 {
 	uint64_t key = (uint64_t)from << 32 | to;

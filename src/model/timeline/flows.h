@@ -17,11 +17,11 @@ struct flow_point {
 
 struct flows *flows_open(void);
 void flows_close(struct flows *f);
-/* from, to: any ids of the two processes; 0 = unknown. */
+/* Adds a message.  from, to: ids of the two processes, of any kind; 0 = unknown. */
 void flows_begin(struct flows *f, uint32_t from, uint32_t to, const struct flow_point *at);
-/* Where the oldest message between the two was sent; returns a unique id, 0 = there is none. */
+/* Removes the oldest message between the two: *at = its send; returns a unique id, 0 = none. */
 uint64_t flows_end(struct flows *f, uint32_t from, uint32_t to, struct flow_point *at);
-/* Sends without receive, or for which there was no room. */
+/* Number of sends without a receive, or beyond the limit. */
 uint64_t flows_unmatched(const struct flows *f);
 
 #endif

@@ -17,8 +17,8 @@
 #include "model/timeline/flows.h"
 #include "model/timeline/timeline_marks.h"
 
-#define MAX_THREADS  4096 /* that have slices */
-#define NR_MAILBOXES 32	  /* that have a counter */
+#define MAX_THREADS  4096 /* threads that have tracks */
+#define NR_MAILBOXES 32	  /* mailboxes that have a counter */
 #define MAILBOX_LEN  16	  /* length from which on a mailbox has a counter */
 #define MAILBOX_NS   1000000u
 
@@ -28,7 +28,7 @@ struct track {
 	bool named;
 	enum slice open;
 	char *name;	     /* of the open slice */
-	uint64_t whose;	     /* of the open slice: see whose_slice() */
+	uint64_t whose;	     /* of the open slice, by whose_slice() */
 	uint64_t changed_ns; /* when a slice last began or ended */
 	/* Begin of the collection that is under way; NR_EVENT_KINDS = none. */
 	enum event_kind start_kind;
@@ -83,7 +83,7 @@ static const char *process_name(struct timeline *t, uint32_t process)
 
 /* ---- tracks ---------------------------------------------------------------------------------- */
 
-/* Schedulers first, by number. */
+/* Emits the name of a thread's track, and its sort key: schedulers first, by number. */
 static void name_track(struct timeline *t, uint32_t thread)
 {
 	static const char *const types[] = {[THREAD_NORMAL] = "scheduler",
@@ -116,7 +116,7 @@ static void name_node(struct timeline *t)
 	marks_give(&t->marks, &m);
 }
 
-/* NULL: there are too many. */
+/* The track of a thread; NULL beyond MAX_THREADS. */
 static struct track *track_of(struct timeline *t, uint32_t thread)
 {
 	struct track *track;
@@ -145,7 +145,7 @@ static void instant(struct timeline *t, enum event_kind kind, const struct event
 	marks_give_event(&t->marks, &m, kind, ev);
 }
 
-/* Identity of a slice within its sort: the process or port. */
+/* Identity of a slice among those of its sort: its process (epid) or port (string id). */
 static uint64_t whose_slice(const struct timeline *t, enum slice sort, const struct event *ev)
 {
 	const struct name_process *n = names_process(t->stream->names, ev->u.vm.process);
@@ -155,8 +155,8 @@ static uint64_t whose_slice(const struct timeline *t, enum slice sort, const str
 	return n ? n->epid : 0;
 }
 
-/* Ends the open slice.  `ev` may be of another slice, if the end of this one was lost: then its
- * fields are not used.  NULL: no event. */
+/* Ends the open slice.  `ev`: the event that ends it, NULL = none; its fields are not used if it is
+ * of another process or port, as the end of this slice was lost then. */
 static void end_slice(struct timeline *t, struct track *track, uint32_t thread, uint64_t ts_ns,
 		      enum event_kind kind, const struct event *ev)
 {
@@ -188,7 +188,7 @@ static void begin_slice(struct timeline *t, struct track *track, enum slice sort
 	track->changed_ns = ev->ts_ns;
 }
 
-/* Emits a collection without end: the process was killed in it. */
+/* Emits the begin of a collection that has no end, as the process was killed in it. */
 static void flush_start(struct timeline *t, struct track *track)
 {
 	if (track->start_kind != NR_EVENT_KINDS)
@@ -232,7 +232,7 @@ static void port_scheduled(struct timeline *t, struct track *track, enum event_k
 		begin_slice(t, track, SLICE_PORT, driver ? driver : "port", "port", kind, ev);
 }
 
-/* `start` NULL: not seen. */
+/* Emits a collection that has ended; `start`: its begin event, NULL = not seen. */
 static void whole_collection(struct timeline *t, enum event_kind kind, const struct event *ev,
 			     uint64_t start_ns, const struct event *start)
 {
@@ -273,7 +273,7 @@ static void collection(struct timeline *t, struct track *track, enum event_kind 
 	}
 	if (!matches)
 		flush_start(t, track);
-	/* It became a major one, which has the time of both. */
+	/* A minor collection that became a major one: that has the time of both. */
 	if (kind == EVENT_GC_MINOR_END && ns == EVENT_UNKNOWN)
 		ns = 0;
 	if (ns > ev->ts_ns && !matches) {
@@ -281,13 +281,13 @@ static void collection(struct timeline *t, struct track *track, enum event_kind 
 		return;
 	}
 	start_ns = ns > ev->ts_ns ? track->start.ts_ns : ev->ts_ns - ns;
-	/* A slice must not begin before another one that has ended since. */
+	/* Slices of a track must nest: not before the last begin or end of another one. */
 	start_ns = MIN(MAX(start_ns, track->changed_ns), ev->ts_ns);
 	whole_collection(t, kind, ev, start_ns, matches ? &track->start : NULL);
 	track->start_kind = NR_EVENT_KINDS;
 }
 
-/* A kind that is not watched any more does not end its open slices. */
+/* Ends the open slices of a kind that is not watched any more, as their ends are not seen. */
 static void cover(struct timeline *t, const struct event *ev)
 {
 	const char *name = names_string(t->stream->names, ev->u.coverage.kind);
@@ -364,7 +364,7 @@ static void received(struct timeline *t, enum event_kind kind, const struct even
 	flow_end(t, TIMELINE_FLOW_END, id, tid, ev->ts_ns);
 }
 
-/* Emits the length of a mailbox, if it is one of those with a counter. */
+/* Emits the length of a mailbox if the mailbox has a counter or gets one, see MAILBOX_LEN. */
 static void count_mailbox(struct timeline *t, const struct event *ev, uint64_t len)
 {
 	const struct name_process *n = names_process(t->stream->names, ev->u.vm.process);
@@ -440,7 +440,7 @@ static void sample(struct timeline *t, const struct event *ev)
 	struct timeline_mark m;
 	size_t at;
 
-	/* Idle time, which is the time without samples, has no time stamps. */
+	/* Such a sample stands for idle time, spread over the recording: it is not at ts_ns. */
 	if (ev->u.sample.kind == SAMPLE_WAIT && f && f->kind == FRAME_STATE)
 		return;
 	if (!track_of(t, ev->u.sample.thread))

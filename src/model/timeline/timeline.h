@@ -20,7 +20,7 @@
 enum timeline_type {
 	TIMELINE_NODE,	/* name of the node; before all others */
 	TIMELINE_TRACK, /* name of a track, and `number` as its sort key; before its first mark */
-	/* In order of time; an end is of the slice that began last. */
+	/* Both in order of time; TIMELINE_END ends the slice of its track that began last. */
 	TIMELINE_BEGIN,
 	TIMELINE_END,
 	TIMELINE_SLICE, /* a whole slice, when it has ended */
@@ -78,7 +78,7 @@ struct event_stream;
 struct timeline *timeline_open(const struct event_stream *s, timeline_fn *give, void *arg);
 void timeline_close(struct timeline *t); /* NULL ok */
 void timeline_event(struct timeline *t, enum event_kind kind, const struct event *ev);
-/* For any other record: uses samples and coverage. */
+/* For any other record: samples and coverage are used. */
 void timeline_other(struct timeline *t, const struct event *ev);
 /* Ends open slices, with the last marks.  The summary borrows from the stream. */
 void timeline_finish(struct timeline *t, struct timeline_summary *summary);

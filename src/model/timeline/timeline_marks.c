@@ -115,7 +115,7 @@ void marks_add_event(struct marks *m, struct timeline_mark *mark, enum event_kin
 	unsigned int nr;
 
 	fields = event_fields(kind, &nr);
-	if (mark->type != TIMELINE_END) /* the begin has the process */
+	if (mark->type != TIMELINE_END) /* TIMELINE_BEGIN has the process already */
 		marks_add_process(m, ev->u.vm.process);
 	for (unsigned int i = 0; i < nr; i++) {
 		size_t at = m->texts.len;

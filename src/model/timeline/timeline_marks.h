@@ -14,8 +14,8 @@ struct marks {
 	const struct event_stream *stream;
 	timeline_fn *give;
 	void *arg;
-	/* Of the next mark; for a text fact, `number` is its offset in texts until the mark is
-	 * emitted. */
+	/* Facts of the next mark; until it is emitted, `number` of a text is its offset in
+	 * texts. */
 	struct timeline_fact facts[MARKS_FACTS];
 	unsigned int nr_facts;
 	struct strbuf texts;
@@ -24,7 +24,7 @@ struct marks {
 void marks_open(struct marks *m, const struct event_stream *s, timeline_fn *give, void *arg);
 void marks_close(struct marks *m);
 
-/* Thread of the OS, 0 = not known. */
+/* The os_tid of a thread id of the dictionary; 0 = not known. */
 uint32_t marks_tid(const struct marks *m, uint32_t thread);
 struct timeline_mark marks_at(const struct marks *m, enum timeline_type type, uint32_t os_tid,
 			      uint64_t ts_ns);
@@ -32,9 +32,9 @@ struct timeline_mark marks_at(const struct marks *m, enum timeline_type type, ui
 struct timeline_mark marks_of(const struct marks *m, enum timeline_type type,
 			      const struct event *ev);
 
-/* Unless the value is EVENT_UNKNOWN. */
+/* Adds a number to the facts, unless it is EVENT_UNKNOWN. */
 void marks_add_number(struct marks *m, const char *name, uint64_t value);
-/* The text in m->texts from offset `at` on. */
+/* Adds the text in m->texts from offset `at` on to the facts. */
 void marks_add_text(struct marks *m, const char *name, size_t at);
 void marks_add_process(struct marks *m, uint32_t process);
 /* Adds the process, the fields of the event, and its stack. */
@@ -45,7 +45,7 @@ void marks_give(struct marks *m, struct timeline_mark *mark);
 void marks_give_event(struct marks *m, struct timeline_mark *mark, enum event_kind kind,
 		      const struct event *ev);
 
-/* Its name, else its initial call and pid. */
+/* Appends the name of a process, else its initial call and pid. */
 void marks_add_process_name(const struct marks *m, struct strbuf *out, uint32_t process);
 
 #endif
