@@ -125,7 +125,7 @@ void top_frame_free(struct top_frame *f)
 
 /* ---- schedulers ---------------------------------------------------------------------------- */
 
-/* Queue of a type, -1: not a scheduler. */
+/* The enum top_queue of a type of scheduler; -1 for other threads. */
 static int queue_of(enum thread_type type)
 {
 	switch (type) {
@@ -192,7 +192,7 @@ void top_frame_set_schedulers(struct top_frame *f, uint32_t normal, uint32_t dir
 	memcpy(f->nr_of_type, of_type, sizeof(of_type));
 }
 
-/* Shortest time that counts as held: about what two readings, a second apart, can show. */
+/* Least time that counts as held: about what two readings, a second apart, can show. */
 #define HELD_NS 800000000u
 
 bool top_frame_held(const struct top_frame *f, enum top_queue queue, struct top_held *out)
@@ -304,7 +304,8 @@ static void add_known(uint64_t *sum, uint64_t value)
 		*sum = *sum == TOP_UNKNOWN ? value : *sum + value;
 }
 
-/* Sum of lengths, if all are known; not known without queues. */
+/* Sums up lengths to run_queue and run_queues[]: unknown if one of them is, or if there are
+ * none. */
 static void sum_queues(struct top_frame *f, const struct top_totals *now)
 {
 	bool hole[NR_TOP_QUEUES] = {false}, any_hole = false;
@@ -376,7 +377,7 @@ void top_frame_update(struct top_frame *f, const struct top_totals *before,
 	}
 	for (size_t i = 0; i < NR_TOP_RATES; i++) {
 		f->rates[i] = before ? rate(before->counters[i], now->counters[i], seconds) : NAN;
-		if (before) /* the first reading has no rate, which is not a gap of the history */
+		if (before) /* the first reading has no rate: not a gap in the history */
 			top_ring_push(&f->rates_history[i], f->rates[i]);
 	}
 	sum_queues(f, now);

@@ -50,7 +50,7 @@ uint32_t top_ring_copy(const struct top_ring *r, float *out, uint32_t max);
 	TOP_MEMORY(CODE, "code")                                                                   \
 	TOP_MEMORY(ETS, "ets")
 
-/* TOP_RATE(id, name): counters of the node that never decrease, shown per second. */
+/* TOP_RATE(id, name): counters of the node that only grow, shown per second. */
 #define TOP_RATES(TOP_RATE)                                                                        \
 	TOP_RATE(REDUCTIONS, "reductions")                                                         \
 	TOP_RATE(CONTEXT_SWITCHES, "context_switches")                                             \
@@ -131,12 +131,12 @@ enum top_state {
 const char *top_state_name(enum top_state state); /* "running", "stopped", "exited" */
 
 struct top_scheduler {
-	enum thread_type type;	     /* THREAD_NORMAL, THREAD_DIRTY_CPU, THREAD_DIRTY_IO */
-	uint16_t number;	     /* 1.. within its type */
-	bool known;		     /* share[] is set: there are samples */
-	bool offline;		     /* not in schedulers_online, or blocked */
-	bool spare;		     /* a dirty one that does nothing while processes wait */
-	uint64_t at_least_ns;	     /* least duration of its current time slice; 0 = none */
+	enum thread_type type; /* THREAD_NORMAL, THREAD_DIRTY_CPU, THREAD_DIRTY_IO */
+	uint16_t number;       /* 1.. within its type */
+	bool known;	       /* share[] is set: there are samples */
+	bool offline;	      /* not in schedulers_online, or suspended by multi-scheduling block */
+	bool spare;	      /* a dirty scheduler that does nothing though processes wait */
+	uint64_t at_least_ns; /* lower bound of its current time slice so far; 0 = none */
 	double share[NR_TOP_SHARES]; /* parts of the window's time, sum 1 */
 	uint64_t run_queue;	     /* length; for dirty ones of their type; TOP_UNKNOWN */
 	/* Per second, NAN = not known; not available for single dirty ones. */
@@ -144,9 +144,9 @@ struct top_scheduler {
 	struct top_ring history; /* work, 0..1 */
 };
 
-/* Schedulers of a type that run the same process (or port) for so long, at least. */
+/* nr schedulers of a type have run the same process (or port) for ns or longer. */
 struct top_held {
-	uint32_t nr, of; /* of: schedulers of the type that count */
+	uint32_t nr, of; /* of: all of the type that are neither offline nor spare */
 	uint64_t ns;
 };
 
@@ -210,26 +210,26 @@ void top_frame_set_schedulers(struct top_frame *f, uint32_t normal, uint32_t dir
 struct top_scheduler *top_frame_scheduler(struct top_frame *f, enum thread_type type,
 					  uint16_t number);
 
-/* Takes a reading: current values, and rates since the last reading (NULL: there is none).  A
- * counter that decreased or was not known has no rate.  Advances all histories but those of
+/* Takes a reading: sets current values, and rates since the reading `before` (NULL = none).  The
+ * rate of a counter that decreased or was not known is NAN.  Advances all histories but those of
  * schedulers. */
 void top_frame_update(struct top_frame *f, const struct top_totals *before,
 		      const struct top_totals *now);
-/* There are no samples any more: sets what is derived from them to unknown. */
+/* Sets what is derived from samples to unknown, as there are none any more. */
 void top_frame_forget_samples(struct top_frame *f);
-/* Sets a rate that is not in the last reading, but known otherwise; NAN is ignored. */
+/* Sets a rate that the readings do not show, but another source does; NAN is ignored. */
 void top_frame_learn_rate(struct top_frame *f, enum top_rate_kind kind, double value);
 /* To be called when the shares of schedulers are set (model/top/top_window.h does): sets work[],
  * shares[] and the histories of schedulers. */
 void top_frame_sum_schedulers(struct top_frame *f);
 
-/* Part of the window in which it worked by the VM's count (NAN = not known): what samples do not
- * show of that becomes BLOCKED instead of WAITING. To be called before
+/* worked: part of the window in which the scheduler worked by the VM's count (NAN = not known).
+ * Work that samples do not show becomes BLOCKED instead of WAITING. To be called before
  * top_frame_sum_schedulers(). */
 void top_scheduler_worked(struct top_scheduler *s, double worked);
 
-/* Whether schedulers of a type are held by long slices: of normal ones any, as no Erlang code
- * runs that long; of dirty ones, which are for long work, all. */
+/* True if long time slices hold schedulers of a type: any normal one, as no Erlang code runs that
+ * long; or all dirty ones of a type, as these are for long work. */
 bool top_frame_held(const struct top_frame *f, enum top_queue queue, struct top_held *out);
 
 /* Part of its time that is work; NAN if not known. */

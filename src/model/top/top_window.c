@@ -39,7 +39,7 @@ struct top_window {
 	bool freq_is_given;
 	bool borrowed; /* names are borrowed */
 	struct names *names;
-	struct profile *sum; /* facts of the recording; has samples only while a snapshot is made */
+	struct profile *sum; /* meta of the recording; has samples only while a snapshot is made */
 	struct interval current;
 	struct interval ring[TOP_WINDOW_INTERVALS];
 	uint32_t first, nr;  /* of the ring: index of the oldest, and number */
@@ -186,8 +186,8 @@ int top_window_apply(struct top_window *w, const struct event *ev)
 	return 0;
 }
 
-/* True if the window would be as close to its span, or closer, without its oldest interval: steps
- * are never exactly as long as planned. */
+/* True if the window is as close to its span, or closer, without its oldest interval: intervals are
+ * never exactly as long as planned. */
 static bool is_past(const struct top_window *w, uint64_t now_ns)
 {
 	const struct interval *v = interval_at(w, 0);
@@ -322,7 +322,7 @@ void top_window_schedulers(const struct top_window *w, uint32_t *normal, uint32_
 	*dirty_io = w->highest[THREAD_DIRTY_IO - THREAD_NORMAL];
 }
 
-/* A thread has several dictionary entries if its type was known late. */
+/* Adds samples by os_tid, as a thread has several dictionary ids if its type was found late. */
 static void add_threads(const struct top_window *w, const struct interval *v, struct keytab *sums)
 {
 	for (struct thread_time *t = keytab_next(&v->threads, NULL); t;
@@ -342,7 +342,8 @@ static void add_threads(const struct top_window *w, const struct interval *v, st
 	}
 }
 
-/* `expected`: samples of a thread that never sleeps; a few more are by chance. */
+/* expected: samples of a thread that never sleeps.  Shares of more, by chance, are scaled to sum
+ * 1. */
 static void set_shares(struct top_scheduler *s, const struct thread_time *t, double expected)
 {
 	double all = 0;
@@ -394,7 +395,7 @@ bool top_window_is_full(const struct top_window *w)
 	return names_overflows(w->names) > 0;
 }
 
-/* New ids by old ones, 0 = not copied yet. */
+/* The arrays have new ids by old ones; 0 = not copied yet. */
 struct move {
 	const struct names *from;
 	struct names *to;
@@ -435,7 +436,7 @@ static uint32_t move_frame(struct move *m, uint32_t id)
 	return f ? m->frames[id] : 0;
 }
 
-/* Copies callers first. */
+/* Copies a stack; its callers first, as the new stack refers to them. */
 static uint32_t move_stack(struct move *m, uint32_t id)
 {
 	uint32_t moved = 0;

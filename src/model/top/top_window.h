@@ -3,13 +3,14 @@
  * Samples of the last seconds: a ring of intervals over one dictionary, which are added up to a
  * snapshot, and to parts of each scheduler's time.
  *
- * The same for a live node and a capture: the owner passes events and ends an interval now and
- * then.  Memory depends on the variety of samples in the window, and on the dictionary, which only
- * grows: when top_window_is_full(), the owner moves the window to a new one (top_window_move()),
- * without loss.
+ * The same for a live node and a capture: the owner passes events, and ends intervals by
+ * top_window_step().  Memory depends on the variety of samples in the window, and on the
+ * dictionary, which only grows: when top_window_is_full(), the owner moves the window to a new
+ * dictionary (top_window_move()), without loss.
  *
- * Sleep is not sampled: it is the time without samples, of which there would be `freq` in a second.
- * Samples of a capture that stand for sleep ("[idle]", for all of it) are ignored.
+ * A thread that sleeps has no samples: its sleep is computed from the `freq` samples a second that
+ * a working thread has.  Samples of a capture that stand for sleep ("[idle]", for all of it) are
+ * ignored.
  */
 #ifndef EBEAM_MODEL_TOP_WINDOW_H
 #define EBEAM_MODEL_TOP_WINDOW_H
@@ -21,7 +22,7 @@
 #include "names/names.h"
 
 #define TOP_WINDOW_SPAN_NS   5000000000ull
-#define TOP_WINDOW_INTERVALS 64u /* at most; then a step drops the oldest one early */
+#define TOP_WINDOW_INTERVALS 64u /* with more the oldest is dropped early */
 /* Distinct (stack, process, thread, kind, status) in one interval; further samples count as
  * "[overflow]". */
 #define TOP_WINDOW_LIMIT (1u << 17)
@@ -43,9 +44,9 @@ void top_window_close(struct top_window *w); /* NULL ok */
 
 #define TOP_WINDOW_IDLE 1 /* result for a sample of a sleeping thread, which is not counted */
 
-/* Takes samples and what belongs to them, and ignores other events; 0, TOP_WINDOW_IDLE, -EINVAL if
- * the event refers to an undefined id, -ENOSPC if a definition is beyond the dictionary's
- * limits. */
+/* Takes samples, meta, and definitions (if names are not borrowed); ignores other events: 0,
+ * TOP_WINDOW_IDLE, -EINVAL if the event refers to an undefined id, -ENOSPC if a definition is
+ * beyond the dictionary's limits. */
 int top_window_apply(struct top_window *w, const struct event *ev);
 /* Ends the interval at now_ns (clock of samples), and drops intervals that are older than the
  * window.  An interval without duration is not added. */
