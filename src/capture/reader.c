@@ -77,9 +77,7 @@ static ssize_t read_bytes(struct capture_reader *r, void *bytes, size_t size, st
 static int refuse(const struct capture_reader *r, struct error *err, const char *why)
 {
 	return error_set(err, ERROR_KIND_FAILED, -EINVAL,
-			 "%s is no capture of ebeam that can be "
-			 "read: %s",
-			 r->name, why);
+			 "cannot read %s as a capture of ebeam: %s", r->name, why);
 }
 
 static int check_header(const struct capture_reader *r, size_t got, struct error *err)
@@ -140,7 +138,8 @@ static int read_block_header(struct capture_reader *r, struct capture_block *blo
 	if (got < 0)
 		return (int)got;
 	if (got && r->saw_end) {
-		set_damage(r, "data after the end record, at byte %" PRIu64, r->block_at);
+		set_damage(r, "data after the end record, which must be the last: at byte %" PRIu64,
+			   r->block_at);
 		return 0;
 	}
 	if ((size_t)got < sizeof(*block)) {
@@ -150,7 +149,8 @@ static int read_block_header(struct capture_reader *r, struct capture_block *blo
 	if (block->magic != CAPTURE_BLOCK_MAGIC || !block->records_size ||
 	    block->records_size % 8 || block->records_size > CAPTURE_MAX_BLOCK ||
 	    !block->compressed_size || block->compressed_size > MAX_COMPRESSED) {
-		set_damage(r, "damaged block %" PRIu64 " at byte %" PRIu64 ": bad header",
+		set_damage(r,
+			   "damaged block %" PRIu64 " at byte %" PRIu64 ": its header is not valid",
 			   r->nr_blocks + 1, r->block_at);
 		return 0;
 	}
@@ -202,7 +202,7 @@ static void use_block(struct capture_reader *r, const struct capture_block *bloc
 	else if (inflate_records(r, block->compressed_size) != Z_STREAM_END)
 		why = "it does not decompress";
 	else if (r->records_size != block->records_size || r->inflate.avail_in)
-		why = "wrong size";
+		why = "its size is not that in its header";
 	if (!why)
 		return;
 	r->records_size = r->records_at = 0;
@@ -262,7 +262,9 @@ static const struct rec_header *next_record(struct capture_reader *r)
 	} else if (r->is_cut && left < sizeof(*h)) {
 		return NULL;
 	}
-	set_damage(r, "damaged block %" PRIu64 " at byte %" PRIu64 ": bad record at its byte %u",
+	set_damage(r,
+		   "damaged block %" PRIu64 " at byte %" PRIu64
+		   ": bad record at byte %u of its contents",
 		   r->nr_blocks, r->block_at, r->records_at);
 	r->records_at = r->records_size;
 	return NULL;
@@ -310,7 +312,8 @@ int capture_reader_open(struct capture_reader **out, FILE *f, const char *name, 
 	r->name = xstrdup(name);
 	ret = read_header(r, err);
 	if (!ret && inflateInit(&r->inflate) != Z_OK)
-		ret = error_set(err, ERROR_KIND_FAILED, -ENOMEM, "cannot start decompression");
+		ret = error_set(err, ERROR_KIND_FAILED, -ENOMEM,
+				"cannot start decompression: zlib gets no memory");
 	if (ret)
 		capture_reader_close(r);
 	else

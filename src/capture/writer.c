@@ -72,7 +72,8 @@ int capture_writer_open(struct capture_writer **out, FILE *f, uint64_t start_epo
 
 	if (deflateInit(&w->deflate, DEFLATE_LEVEL) != Z_OK) {
 		free(w);
-		return error_set(err, ERROR_KIND_FAILED, -ENOMEM, "cannot start compression");
+		return error_set(err, ERROR_KIND_FAILED, -ENOMEM,
+				 "cannot start compression: zlib gets no memory");
 	}
 	w->f = f;
 	w->out_size = (uint32_t)deflateBound(&w->deflate, BLOCK_BUFFER);
@@ -113,7 +114,8 @@ static int write_block(struct capture_writer *w, struct error *err)
 	w->deflate.avail_out = w->out_size;
 	/* Ends in one call, as out has deflateBound() bytes. */
 	if (deflate(&w->deflate, Z_FINISH) != Z_STREAM_END)
-		return error_set(err, ERROR_KIND_FAILED, -EIO, "cannot compress a block");
+		return error_set(err, ERROR_KIND_FAILED, -EIO,
+				 "cannot write the capture: zlib cannot compress a block");
 	block.compressed_size = w->out_size - w->deflate.avail_out;
 	block.crc32 = (uint32_t)crc32(0, w->out, block.compressed_size);
 	w->pending = 0;

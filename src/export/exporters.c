@@ -17,13 +17,14 @@
 #include "export/formats.h"
 
 const struct exporter exporters[] = {
-	{"html", ".html", "interactive flame graph, one file, no network", export_html,
+	{"html", ".html", "interactive flame graph, one file that loads nothing else", export_html,
 	 export_html_diff, false, false},
-	{"svg", ".svg", "flame graph as a picture", export_svg, export_svg_diff, false, false},
+	{"svg", ".svg", "flame graph as a static picture", export_svg, export_svg_diff, false,
+	 false},
 	{"folded", ".folded", "one line per stack: frame;frame;frame COUNT", export_folded,
 	 export_folded_diff, false, false},
-	{"pprof", ".pb.gz", "profile.proto for go tool pprof and its relatives", export_pprof, NULL,
-	 true, false},
+	{"pprof", ".pb.gz", "profile.proto for go tool pprof and other tools that read it",
+	 export_pprof, NULL, true, false},
 	{"speedscope", ".speedscope.json", "for speedscope.app", export_speedscope, NULL, false,
 	 false},
 	{"perfetto", ".perfetto.json", "a time line, for ui.perfetto.dev and chrome://tracing",

@@ -64,7 +64,9 @@ static int add_packed(struct strbuf *out, const struct strbuf *json, struct erro
 	if (rc == Z_OK)
 		add_base64(out, packed, size);
 	free(packed);
-	return rc == Z_OK ? 0 : error_set(err, ERROR_KIND_FAILED, -ENOMEM, "zlib: %s", zError(rc));
+	return rc == Z_OK ? 0
+			  : error_set(err, ERROR_KIND_FAILED, -ENOMEM,
+				      "cannot compress the data of the page: zlib: %s", zError(rc));
 }
 
 static void add_scripts(struct strbuf *out)

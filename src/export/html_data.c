@@ -178,7 +178,7 @@ static json_t *make_counters(const struct snapshot *s)
 	if (s->dropped_unknown)
 		json_array_append_new(
 			list, json_pack("{s:s, s:s, s:s, s:I}", "name", "dropped_unknown", "text",
-					"records that referred to what was never defined", "advice",
+					"records dropped, as they refer to undefined ids", "advice",
 					"", "count", (json_int_t)s->dropped_unknown));
 	return list;
 }

@@ -319,7 +319,8 @@ static int write_gzip(FILE *f, uint8_t *bytes, size_t size, struct error *err)
 	rc = deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEM_LEVEL,
 			  Z_DEFAULT_STRATEGY);
 	if (rc != Z_OK)
-		return error_set(err, ERROR_KIND_FAILED, -ENOMEM, "zlib: %s", zError(rc));
+		return error_set(err, ERROR_KIND_FAILED, -ENOMEM,
+				 "cannot compress the profile: zlib: %s", zError(rc));
 	do {
 		if (!z.avail_in && size) {
 			z.next_in = bytes;
@@ -334,7 +335,8 @@ static int write_gzip(FILE *f, uint8_t *bytes, size_t size, struct error *err)
 	} while (rc == Z_OK || rc == Z_BUF_ERROR);
 	deflateEnd(&z);
 	if (rc != Z_STREAM_END)
-		return error_set(err, ERROR_KIND_FAILED, -EIO, "zlib: %s", zError(rc));
+		return error_set(err, ERROR_KIND_FAILED, -EIO,
+				 "cannot compress the profile: zlib: %s", zError(rc));
 	return export_finish(f, err);
 }
 

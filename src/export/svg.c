@@ -175,7 +175,7 @@ static char *diff_title(const struct diff *d, const struct diff_node *n)
 	add_share(&sb, ", self ", n->self_a, d->a->samples);
 	add_share(&sb, "\nB: total ", n->total_b, d->b->samples);
 	add_share(&sb, ", self ", n->self_b, d->b->samples);
-	strbuf_addf(&sb, "\nchange of total: %+.2f points", delta_of(d, n));
+	strbuf_addf(&sb, "\nchange of total: %+.2f percentage points", delta_of(d, n));
 	return strbuf_detach(&sb, NULL);
 }
 
@@ -292,7 +292,7 @@ static void draw_footer(struct strbuf *out, const struct picture *p, uint32_t y)
 		return;
 	strbuf_addf(out, "<text class=\"m\" x=\"%d\" y=\"%" PRIu32 "\">", SVG_MARGIN, y);
 	add_count(out, p->culled);
-	strbuf_addstr(out, " frames narrower than 0.1 % are not drawn; ");
+	strbuf_addstr(out, " frames narrower than 0.1 % of the picture are not drawn; ");
 	export_add_percent(out, p->culled_sum, p->samples, 2);
 	strbuf_addf(out, " %% of the %s end in them.</text>\n", p->unit);
 }
@@ -346,7 +346,7 @@ static void add_facts(struct strbuf *sb, const struct snapshot *s)
 	}
 	strbuf_addstr(sb, ", ");
 	export_add_percent(sb, s->by_status[SAMPLE_STATUS_COMPLETE], s->samples, 1);
-	strbuf_addstr(sb, " % complete, ");
+	strbuf_addstr(sb, " % of stacks complete, ");
 	add_count(sb, export_lost(s));
 	strbuf_addstr(sb, " lost");
 	if (export_meta(s, "otp", NULL)) {
@@ -393,7 +393,7 @@ int export_svg_diff(FILE *f, const struct diff *d, struct error *err)
 
 	export_add_xml(&p.heading, export_meta(d->b, "node", "BEAM node"));
 	strbuf_addstr(&p.heading, ": what changed");
-	strbuf_addstr(&p.facts, "widths are B: ");
+	strbuf_addstr(&p.facts, "widths show B: ");
 	add_facts(&p.facts, d->b);
 	strbuf_addstr(&p.facts, "; A: ");
 	add_count(&p.facts, d->a->samples);

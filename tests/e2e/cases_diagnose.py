@@ -91,8 +91,8 @@ def several(ctx):
     # Mostly timer:sleep/1, but on a busy host they may be about to run.
     d.check_found("mailbox_grows", f"the mailbox of {slow} has", f"{slow} is ", "--mailbox")
     d.check_found("bottleneck", f"processes wait for the answer of {server}", f"{server} is ")
-    d.check_found("restart_loop", "incident_worker is started again and again", "incident_sup starts them")
-    d.check_found("atoms_grow", "a new one: incident_")
+    d.check_found("restart_loop", "incident_worker is started again and again", "incident_sup starts these processes")
+    d.check_found("atoms_grow", "a new atom: incident_")
     d.check_found("ets_grows", "the ETS table incident_table grows", f"its owner is {owner}", note=True)
     d.check_found("memory_grows", "processes: ", "the heap of <", "workload:worker/4 grew by", note=True)
 
@@ -107,7 +107,7 @@ def stuck(ctx):
 @case("binaries that are kept: by whom")
 def binaries(ctx):
     d = Diagnosis(ctx, "binaries")
-    d.check_found("binaries", "incident_holder refers to 150.0 MiB in 300 binaries")
+    d.check_found("binaries", "incident_holder refers to 150.0 MiB in 300 off-heap binaries")
 
 
 @case("more to run than schedulers, and a limit that is near")
@@ -128,7 +128,7 @@ def offline(ctx):
     # 150 processes that never wait, two of which run.
     check_near(float(waited.split()[0]), 74, 8, waited)
     d = Diagnosis(ctx, "dirty_pool", flags=flags)
-    d.check_found("dirty_pool_taken", "all 2 dirty CPU schedulers are taken")
+    d.check_found("dirty_pool_taken", "all 2 dirty CPU schedulers are busy")
     d = Diagnosis(ctx, "stuck", flags=flags)
     d.check_found("schedulers_stuck", "all 2 schedulers are stuck", severity="critical")
 

@@ -270,8 +270,8 @@ def stalled(ctx):
     found = [f for f in findings if f["title"] == f"port {socket} (tcp_inet) is busy"]
     check_equal(len(found), 1, f"the socket in {[f['title'] for f in findings]}")
     check_equal(found[0]["severity"], "warning", f"{found}")
-    for line in ("1 waits for its word that it has sent",
-                 f"the first of these is {names['stalled_sender']} stalled_sender"):
+    for line in ("1 process waits for its reply that data was sent",
+                 f"the first of these processes is {names['stalled_sender']} stalled_sender"):
         check_in(line, found[0]["evidence"], "diagnose")
 
     timed = seen[names["stalled_timed"]]

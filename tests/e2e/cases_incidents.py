@@ -111,7 +111,7 @@ def ets(ctx):
 def atoms(ctx):
     d = Incident(ctx, "atoms", seconds="8")
     count = d.truth()
-    d.check_first("atoms_grow", "a new one: incident_", "trace", "erlang:list_to_atom/1")
+    d.check_first("atoms_grow", "a new atom: incident_", "trace", "erlang:list_to_atom/1")
     was, now = map(number, d.said("atoms_grow", "from ([0-9,]+) to ([0-9,]+) in"))
     check(was < now <= count, f"{was} to {now} atoms, {count} a little later")
     check_in("incidents:atom/1", d.run("trace", "erlang:list_to_atom/1 -> stack", "-n", "1").out, "who makes them")
@@ -132,10 +132,10 @@ def literals(ctx):
 @case("carriers that are hardly used: of which allocator, and how much")
 def fragmentation(ctx):
     d = Incident(ctx, "fragmentation")
-    d.check_first("fragmentation", "eheap_alloc holds")
+    d.check_first("fragmentation", "carriers of eheap_alloc hold")
     ours = [a for a in d.node.ask("mem_facts", "allocators") if a["type"] == "eheap_alloc"]
     used = 100 * sum(a["blocks_size"] for a in ours) / sum(a["carriers_size"] for a in ours)
-    check_near(number(*d.said("fragmentation", "([0-9.]+)% of the .* of its carriers are in use")), used, 3, "% used")
+    check_near(number(*d.said("fragmentation", "([0-9.]+)% of the .* of these carriers are in use")), used, 3, "% used")
     worst = max(d.data("mem")["allocators"], key=lambda a: a["wasted"])
     check_equal(worst["type"], "eheap_alloc", "which has most that nobody uses")
 
@@ -194,7 +194,7 @@ def cut_slices(ctx):
 @case("dirty schedulers that are all taken: by whom, and how many wait")
 def dirty_pool(ctx):
     d = Incident(ctx, "dirty_pool")
-    d.check_first("dirty_pool_taken", "all 2 dirty CPU schedulers are taken", "erts_debug:dirty_cpu/2",
+    d.check_first("dirty_pool_taken", "all 2 dirty CPU schedulers are busy", "erts_debug:dirty_cpu/2",
                   "> workload:worker/4 for ")
     dirty = [s for s in d.data("sched", "--now")["schedulers"] if s["type"] == "dirty_cpu"]
     check_equal([s["doing"] for s in dirty], ["process"] * 2, "what dirty CPU schedulers do")
@@ -216,7 +216,7 @@ def locks(ctx):
 def restarts(ctx):
     d = Incident(ctx, "restarts", seconds="8")
     sup = f"{d.pid('incident_sup')} incident_sup"
-    d.check_first("restart_loop", "incident_worker is started again and again", f"{sup} starts them")
+    d.check_first("restart_loop", "incident_worker is started again and again", f"{sup} starts these processes")
     before = d.truth()["count"]
     data = d.data("proc", "-d", "3")
     started = d.truth()["count"] - before
@@ -232,7 +232,7 @@ def hidden_restarts(ctx):
     d = Incident(ctx, "hidden")
     sup = f"{d.pid('incident_hidden')} incident_hidden"
     d.check_first("restart_loop", f"a child of {sup} is started again and again", "incident_server:hidden/0")
-    noted = number(*d.said("restart_loop", "noted at least ([0-9,]+) restarts"))
+    noted = number(*d.said("restart_loop", "counted at least ([0-9,]+) restarts"))
     check(2 <= noted <= d.truth("hidden")["count"], f"{noted} restarts; the node has started {d.truth('hidden')}")
 
 
@@ -250,8 +250,8 @@ def backlog(ctx):
 @case("dirty schedulers that are all taken for a part of the time")
 def dirty_part(ctx):
     d = Incident(ctx, "dirty_part")
-    d.check_found("dirty_pool_taken", "all 2 dirty CPU schedulers are taken for ", note=True)
-    share = number(*d.said("dirty_pool_taken", "taken for ([0-9]+)% of the time"))
+    d.check_found("dirty_pool_taken", "all 2 dirty CPU schedulers are busy for ", note=True)
+    share = number(*d.said("dirty_pool_taken", "busy for ([0-9]+)% of the time"))
     # They begin a little late, and end a little late.
     check_near(share, 60, 12, "% of the time")
 
@@ -263,7 +263,7 @@ def leaked_processes(ctx):
     d.check_found("processes_grow", f"were started by {d.pid('incident_leaker')} incident_leaker")
     was, now, error = map(number, d.said("processes_grow", "from ([0-9,]+) to ([0-9,]+) in .* take ([0-9,]+) per"))
     check(was + 500 < now <= after, f"{was} to {now} processes, {after} a little later")
-    rate = number(*d.said("processes_grow", "there are ([0-9,]+) more processes each second"))
+    rate = number(*d.said("processes_grow", "the number of processes grows by ([0-9,]+) per second"))
     check_near(rate, 500, 50 + 2 * error, "more each second")
 
 

@@ -270,7 +270,7 @@ def watch_ends(ctx):
 @case("what makes no sense is a usage error that says why", otp="one")
 def errors(ctx):
     for args, text in ((("--where", "memory > "), "a number is wanted"),
-                       (("--where", "size > 1"), "there is no 'size'"),
+                       (("--where", "size > 1"), "there is no field 'size'"),
                        (("-s", "size"), "there is no column 'size'"),
                        (("-c", "pid,size"), "there is no column 'size'"),
                        (("--tree", "-n", "3"), "--tree has an order"),

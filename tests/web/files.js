@@ -224,7 +224,7 @@ test('SVG: drawn, with titles, without scripts', async pages => {
 	await page.goto(pathToFileURL(path.join(fixtures, 'big.svg')).href);
 	assert.match(
 		await page.textContent('svg'),
-		/frames narrower than 0\.1 % are not drawn; [\d.]+ % of the samples end in them\./,
+		/frames narrower than 0\.1 % of the picture are not drawn; [\d.]+ % of the samples end in them\./,
 	);
 	await context.close();
 });

@@ -243,7 +243,7 @@ void finding_report_process(struct making *m, struct finding *f, const struct di
 		finding_evidence(f, "%s is suspended: %s is busy", who, p->suspended_by);
 	else if (function || p->function)
 		finding_evidence(f, "%s is %s%s in %s", who, p->status ? p->status : "seen",
-				 runs && !function ? ", and last stopped" : "",
+				 runs && !function ? ", and was last scheduled out" : "",
 				 function ? function : p->function);
 	free(who);
 }

@@ -106,7 +106,7 @@ static void report_holder(struct finding *f, const struct diagnosed_process *hol
 	char *who = finding_process_text(holder);
 	struct texts t = {.nr = 0};
 
-	finding_evidence(f, "%s refers to %s in %s binaries outside of heaps", who,
+	finding_evidence(f, "%s refers to %s in %s off-heap binaries", who,
 			 text_bytes(&t, (double)holder->binaries),
 			 text_count(&t, (double)holder->nr_binaries));
 	free(who);
@@ -174,11 +174,11 @@ static void beyond_vm_grows(struct making *m, double per_s)
 	struct finding *f;
 
 	f = finding_begin(m, "memory_beyond_vm_grows", growth_weight(d, per_s), growth_certainty(d),
-			  "memory that the VM does not count grows by %s per second",
+			  "memory outside of the VM's allocators grows by %s per second",
 			  text_bytes(&t, per_s));
 	finding_evidence(f,
-			 "resident memory from %s to %s, that is %s more than the carriers of all "
-			 "allocators",
+			 "resident memory grew from %s to %s; %s of it are in no carrier of the "
+			 "VM's allocators",
 			 text_bytes(&t, series_first(&d->rss)),
 			 text_bytes(&t, series_last(&d->rss)),
 			 text_bytes(&t, series_last(&d->beyond)));
@@ -201,13 +201,13 @@ void rule_beyond_vm(struct making *m)
 		return;
 	/* Healthy nodes may have much such memory, too: only its growth shows a leak. */
 	f = finding_begin(m, "memory_beyond_vm", 30, FINDING_POSSIBLE,
-			  "%s of the resident memory belong to no allocator of the VM",
+			  "%s of the resident memory are outside of the VM's allocators",
 			  text_bytes(&t, beyond));
 	finding_evidence(f, "resident: %s; carriers of all allocators: %s", text_bytes(&t, rss),
 			 text_bytes(&t, rss - beyond));
 	finding_evidence(f,
-			 "it did not grow steadily in %.1f s: what the VM or libc keeps for later, "
-			 "or what a NIF, a driver or a library has from malloc(3)",
+			 "it did not grow steadily in %.1f s: it is what the VM or libc keeps for "
+			 "reuse, or what a NIF, a driver or a library allocated by malloc(3)",
 			 diagnosis_seconds(m->d));
 	finding_command(f, "mem");
 }
@@ -224,9 +224,9 @@ void rule_fragmentation(struct making *m)
 			continue;
 		f = finding_begin(m, "fragmentation",
 				  MIN(46 + 8 * log10((held - used) / (200 * MIB)), 66.0),
-				  FINDING_CERTAIN, "%s holds %s that no block uses", a->type,
-				  text_bytes(&t, held - used));
-		finding_evidence(f, "%.1f%% of the %s of its carriers are in use",
+				  FINDING_CERTAIN, "carriers of %s hold %s that no block uses",
+				  a->type, text_bytes(&t, held - used));
+		finding_evidence(f, "%.1f%% of the %s of these carriers are in use",
 				 100 * used / held, text_bytes(&t, held));
 		finding_command(f, "mem");
 	}
@@ -246,13 +246,13 @@ void rule_binaries(struct making *m)
 	/* Few large binaries are likely data in use; many may be garbage. */
 	f = finding_begin(m, "binaries",
 			  holder->binaries > 0.5 * binary && holder->nr_binaries >= 20 ? 46 : 32,
-			  FINDING_POSSIBLE, "%s of %s are binaries outside of heaps",
+			  FINDING_POSSIBLE, "%s of %s of the VM's memory are off-heap binaries",
 			  text_bytes(&t, binary), text_bytes(&t, total));
 	report_holder(f, holder);
 	finding_evidence(
-		f,
-		"a process that keeps a small part of a large binary keeps all of it, and one that "
-		"rarely collects keeps what it no longer needs");
+		f, "a term that refers to a small part of a large binary keeps all of it in "
+		   "memory, and "
+		   "a process that rarely collects garbage keeps binaries that it no longer needs");
 	finding_command(f, "inspect '%s' --heap", holder->pid);
 }
 
@@ -272,12 +272,12 @@ void rule_atoms(struct making *m)
 	if (grew < 20 || grew < 4 * diagnosis_seconds(d))
 		return;
 	if (code || burst)
-		f = finding_begin(m, "atoms_grow", weight, FINDING_CERTAIN, "%s atoms were made %s",
+		f = finding_begin(m, "atoms_grow", weight, FINDING_CERTAIN, "%s new atoms %s",
 				  text_count(&t, grew),
 				  code ? "while modules were loaded" : "in one burst");
 	else
 		f = finding_begin(m, "atoms_grow", weight, FINDING_LIKELY,
-				  "atoms are made all the time: %s per second",
+				  "atoms are created steadily: %s per second",
 				  text_count(&t, ceil(grew / diagnosis_seconds(d))));
 	finding_evidence(
 		f,
@@ -286,10 +286,10 @@ void rule_atoms(struct making *m)
 		text_count(&t, series_first(&d->atoms)), text_count(&t, series_last(&d->atoms)),
 		diagnosis_seconds(d));
 	if (code)
-		finding_evidence(f, "code grew by %s, which brings new atoms",
+		finding_evidence(f, "%s of code were loaded meanwhile, which brings new atoms",
 				 text_bytes(&t, code_growth(d)));
 	for (size_t i = 0; i < d->newest_atoms.len; i++)
-		finding_evidence(f, "a new one: %s", d->newest_atoms.data[i]);
+		finding_evidence(f, "a new atom: %s", d->newest_atoms.data[i]);
 	finding_command(f, "trace 'erlang:binary_to_atom/2 -> stack' -d 10");
 	finding_command(f, "trace 'erlang:list_to_atom/1 -> stack' -d 10");
 }
@@ -307,9 +307,10 @@ void rule_tables(struct making *m)
 		    grew < 0.01 * series_first(&x->objects))
 			continue;
 		if (burst)
-			f = finding_begin(m, "ets_grows", 34, FINDING_CERTAIN,
-					  "%s objects came into the ETS table %s in one burst",
-					  text_count(&t, grew), x->name);
+			f = finding_begin(
+				m, "ets_grows", 34, FINDING_CERTAIN,
+				"%s objects were inserted into the ETS table %s in one burst",
+				text_count(&t, grew), x->name);
 		else
 			f = finding_begin(
 				m, "ets_grows",
@@ -319,7 +320,7 @@ void rule_tables(struct making *m)
 						   15.0),
 				FINDING_LIKELY, "the ETS table %s grows by %s objects per second",
 				x->name, text_count(&t, grew / x->seconds));
-		finding_evidence(f, "from %s to %s objects in %.1f s; %s",
+		finding_evidence(f, "from %s to %s objects in %.1f s; it takes %s",
 				 text_count(&t, series_first(&x->objects)),
 				 text_count(&t, series_last(&x->objects)), x->seconds,
 				 text_bytes(&t, (double)x->bytes));
@@ -359,15 +360,16 @@ void rule_processes_grow(struct making *m)
 	    !growth_is_sure(&rate))
 		return;
 	f = finding_begin(m, "processes_grow", processes_weight(d, rate.per_s), growth_certainty(d),
-			  "there are %s more processes each second", text_count(&t, rate.per_s));
+			  "the number of processes grows by %s per second",
+			  text_count(&t, rate.per_s));
 	finding_evidence(f, "from %s to %s in %.1f s, give or take %s per second",
 			 text_count(&t, series_first(&d->nr_processes)),
 			 text_count(&t, series_last(&d->nr_processes)), seconds,
 			 text_count(&t, rate.error));
 	if (d->spawner)
-		finding_evidence(f, "of %s new ones that scans saw %s were started by %s",
-				 text_count(&t, d->spawned_all), text_count(&t, d->spawned),
-				 d->spawner);
+		finding_evidence(
+			f, "of the %s new processes that scans found, %s were started by %s",
+			text_count(&t, d->spawned_all), text_count(&t, d->spawned), d->spawner);
 	finding_command(f, "ps");
 	finding_command(f, "proc -d 10");
 }
@@ -394,15 +396,16 @@ void rule_timers(struct making *m)
 			f, "%s of them to %s", text_count(&t, (double)d->receivers.data[i].nr),
 			d->receivers.data[i].text ? d->receivers.data[i].text : "a process");
 	if (d->nr_receivers > d->receivers.len)
-		finding_evidence(f, "they are for %s processes",
+		finding_evidence(f, "to %s processes in all",
 				 text_count(&t, (double)d->nr_receivers));
 	if (d->timers_size)
 		finding_evidence(f,
-				 "timers of all kinds take %s without their messages (part of "
-				 "'processes' in mem, of no process in ps)",
+				 "timers of all kinds take %s without their messages: 'ebeam mem' "
+				 "counts that as memory of processes, 'ebeam ps' does not",
 				 text_bytes(&t, (double)d->timers_size));
-	finding_evidence(f, "one that is not cancelled stays, with its message, until its time has "
-			    "come or its process has ended");
+	finding_evidence(f,
+			 "a timer that is not cancelled stays in memory, with its message, until "
+			 "it expires or its process exits");
 	if (d->receivers.len && d->receivers.data[0].pid)
 		finding_command(f, "inspect '%s'", d->receivers.data[0].pid);
 	finding_command(f, "trace 'erlang:send_after/3 -> stack' -d 10");

@@ -20,7 +20,9 @@ void rule_stopped(struct making *m)
 	f = finding_begin(m, "stopped", 100, FINDING_CERTAIN,
 			  "the node is stopped by a signal or a debugger");
 	finding_evidence(
-		f, "the state of its process is T (stopped) or t (traced): nothing in it runs");
+		f,
+		"its OS process is in state T (stopped) or t (traced): nothing in it runs until it "
+		"gets SIGCONT, or until the debugger detaches");
 	finding_command(f, "sched --now");
 }
 
@@ -35,9 +37,9 @@ void rule_multi_scheduling(struct making *m)
 			  d->nr_msched_blocked == d->samples ? 90 : 60, FINDING_CERTAIN,
 			  "multi-scheduling is blocked by %s",
 			  d->msched_blocker ? d->msched_blocker : "a process");
-	finding_evidence(f, "seen in %u of %u samples; scheduler 1 alone runs%s meanwhile",
+	finding_evidence(f, "seen in %u of %u samples; meanwhile only scheduler 1 runs processes%s",
 			 d->nr_msched_blocked, d->samples,
-			 d->dirty_blocked ? "" : " beside the dirty ones");
+			 d->dirty_blocked ? "" : ", beside the dirty schedulers");
 	finding_evidence(f,
 			 "it ends when the process calls erlang:system_flag(multi_scheduling, %s) "
 			 "or exits",
@@ -69,7 +71,7 @@ void rule_deadlock(struct making *m)
 			free(from);
 			free(to);
 		}
-		finding_evidence(f, "without a timeout (infinity) these calls never end");
+		finding_evidence(f, "if these calls have no timeout (infinity), they never end");
 		if (i + 1 == m->d->circles.len && m->d->nr_circles > m->d->circles.len)
 			finding_evidence(f, "there are %zu more deadlocks",
 					 m->d->nr_circles - m->d->circles.len);
@@ -171,7 +173,7 @@ void rule_long_slices(struct making *m)
 				  MIN(45 + 20 * log10((double)longest->longest_ns / 1e8), 78.0) +
 					  (is_stuck(m->d, longest) ? 8 : 0),
 				  FINDING_CERTAIN,
-				  "a process kept a scheduler for %s%s without a pause",
+				  "a process kept a scheduler for %s%s without yielding",
 				  at_least(longest), text_time(&t, (double)kept_ns(longest)));
 	for (size_t i = 0; i < m->d->schedulers.len; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
@@ -243,13 +245,15 @@ static void find_dirty_pool(struct making *m, const struct dirty_pool *p)
 	if (share < POOL_TAKEN_PART)
 		return;
 	f = finding_begin(m, "dirty_pool_taken", pool_weight(p, share), FINDING_CERTAIN, "%s", "");
-	strbuf_addstr(&what, "taken");
+	strbuf_addstr(&what, "busy");
 	if (share < 0.95)
 		strbuf_addf(&what, " for %.0f%% of the time", 100 * share);
 	title_of_all(f, nr, p->type, what.buf);
 	strbuf_free(&what);
 	finding_evidence(
-		f, "they worked in %.0f%% of the samples; %.1f processes waited for one on average",
+		f,
+		"on average each worked in %.0f%% of the samples, and %.1f processes waited "
+		"for one",
 		100.0 * busy / seen, p->queue);
 	for (size_t i = 0; i < m->d->schedulers.len && shown < FINDING_NAMES_SHOWN; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
@@ -259,7 +263,7 @@ static void find_dirty_pool(struct making *m, const struct dirty_pool *p)
 		report_slice(f, s);
 		shown++;
 	}
-	finding_evidence(f, "more of them: erl %s", p->option);
+	finding_evidence(f, "their number is set by erl %s", p->option);
 	finding_command(f, "sched --now");
 }
 
@@ -300,7 +304,7 @@ static void report_growth(struct strbuf *out, const struct growth *g)
 static const char *trend(const struct growth *g)
 {
 	if (fabs(g->per_s) <= g->error)
-		return "its growth is no more than chance";
+		return "its growth may be chance";
 	return g->per_s < 0 ? "it gets shorter" : "it grows at times";
 }
 
@@ -346,10 +350,11 @@ void rule_mailboxes(struct making *m)
 					  "the mailbox of %s has %s messages", who,
 					  text_count(&t, last));
 			if (m->d->samples > 1)
-				finding_evidence(f, "%s %.1f s before; never fewer than %s since",
-						 text_count(&t, (double)p->queue_first),
-						 diagnosis_seconds(m->d),
-						 text_count(&t, (double)p->queue_min));
+				finding_evidence(
+					f, "it had %s %.1f s before, and never fewer than %s since",
+					text_count(&t, (double)p->queue_first),
+					diagnosis_seconds(m->d),
+					text_count(&t, (double)p->queue_min));
 			if (rate.len && p->queue_growth.per_s != 0)
 				finding_evidence(f, "%s: %s", trend(&p->queue_growth), rate.buf);
 		}
@@ -379,9 +384,10 @@ void rule_bottleneck(struct making *m)
 				  "%" PRIu32 " processes wait for the answer of %s", p->waiting,
 				  who);
 		if (p->behind > p->waiting)
-			finding_evidence(
-				f, "%" PRIu32 " are behind it, with those that wait for these",
-				p->behind);
+			finding_evidence(f,
+					 "with those that wait for these processes, %" PRIu32
+					 " wait for it",
+					 p->behind);
 		if (all_the_time)
 			finding_evidence(f,
 					 "its mailbox was never shorter than %" PRIu64 " messages",
@@ -411,13 +417,14 @@ void rule_connections(struct making *m)
 		if (c->waiting)
 			strbuf_addf(&f->title, ": %" PRIu32 " process%s suspended in a send",
 				    c->waiting, c->waiting == 1 ? " is" : "es are");
-		finding_evidence(f,
-				 "%s wait to be sent; beyond +zdbbl (1 MiB, if it is not set) "
-				 "senders are suspended",
-				 text_bytes(&t, (double)c->queue));
+		finding_evidence(
+			f,
+			"%s of data wait to be sent; beyond the limit +zdbbl (default: 1 MiB) "
+			"senders are suspended",
+			text_bytes(&t, (double)c->queue));
 		if (!c->always)
-			finding_evidence(f, "it was not in every sample: that may be one large "
-					    "message");
+			finding_evidence(f, "it was not busy in every sample: the cause may be "
+					    "one large message");
 		finding_command(f, "dist");
 	}
 }
@@ -437,20 +444,23 @@ void rule_ports(struct making *m)
 							     : 42,
 				  p->always ? FINDING_CERTAIN : FINDING_POSSIBLE,
 				  "port %s (%s) is busy", p->id, p->name ? p->name : "no name");
-		finding_evidence(
-			f, "%" PRIu32 " process%s suspended because of it; %s are in its queue",
-			p->waiting, p->waiting == 1 ? " is" : "es are",
-			text_bytes(&t, (double)p->queue));
+		finding_evidence(f,
+				 "%" PRIu32
+				 " process%s suspended because of it; %s of data are in its queue",
+				 p->waiting, p->waiting == 1 ? " is" : "es are",
+				 text_bytes(&t, (double)p->queue));
 		if (p->sending)
-			finding_evidence(f, "%" PRIu32 " wait%s for its word that it has sent",
-					 p->sending, p->sending == 1 ? "s" : "");
+			finding_evidence(f,
+					 "%" PRIu32 " process%s for its reply that data was sent",
+					 p->sending, p->sending == 1 ? " waits" : "es wait");
 		if (p->sender)
-			finding_evidence(f, "the first of these is %s", p->sender);
+			finding_evidence(f, "the first of these processes is %s", p->sender);
 		if (!p->always)
-			finding_evidence(f, "it was not in every sample");
+			finding_evidence(f, "it was not busy in every sample");
 		if (p->owner)
 			finding_evidence(f, "its owner is %s", p->owner);
-		finding_evidence(f, "who reads at its other end is slow, or gone");
+		finding_evidence(
+			f, "the program or socket at its other end reads slowly, or not at all");
 		finding_command(f, "port");
 	}
 }
@@ -473,19 +483,19 @@ void rule_restarts(struct making *m)
 				  r->name ? r->name : r->parent);
 		if (r->name)
 			finding_evidence(f,
-					 "the name had %" PRIu32
-					 " other processes, one after the other, in %.1f s, "
-					 "as seen in %u samples",
+					 "the name was registered for %" PRIu32
+					 " other processes, one after the other, in %.1f s "
+					 "(%u samples)",
 					 r->times, diagnosis_seconds(m->d), m->d->samples);
 		else
 			finding_evidence(f,
-					 "the supervisor has noted at least %" PRIu32
+					 "the supervisor counted at least %" PRIu32
 					 " restarts of children in %.1f s",
 					 r->times, diagnosis_seconds(m->d));
 		if (r->child)
-			finding_evidence(f, "the newest: %s", r->child);
+			finding_evidence(f, "the newest process: %s", r->child);
 		if (r->name && r->parent)
-			finding_evidence(f, "%s starts them", r->parent);
+			finding_evidence(f, "%s starts these processes", r->parent);
 		finding_command(f, "proc -d 10");
 		finding_command(f, "events -e process_exit -d 10");
 	}
@@ -505,7 +515,9 @@ void rule_host_cpu(struct making *m)
 		f = finding_begin(
 			m, "cpu_throttled", 55 + 25 * d->throttled, FINDING_CERTAIN,
 			"the node's CPU is limited by its cgroup, and the limit is reached");
-		finding_evidence(f, "it was throttled in %.0f%% of the periods",
+		finding_evidence(f,
+				 "the cgroup was throttled in %.0f%% of its CPU periods (cpu.max, "
+				 "cpu.cfs_quota_us)",
 				 100 * d->throttled);
 		finding_command(f, "sched --now");
 	}
@@ -515,24 +527,25 @@ void rule_host_cpu(struct making *m)
 	/* Waiting for a CPU does not slow down a node that needs next to none: a note. */
 	f = finding_begin(m, "cpu_short", waited < WAITED_LEAST ? 20 : 36 + 18 * d->cpu_wait,
 			  FINDING_CERTAIN, "the host is short of CPU: schedulers wait for one");
-	finding_evidence(
-		f,
-		"threads of schedulers were to run but had no CPU for %.0f%% of the time in which "
-		"they wanted one; they used %.2g cores, and waited for %.2g more",
-		100 * d->cpu_wait, d->cpu_used, waited);
+	finding_evidence(f,
+			 "scheduler threads had no CPU for %.0f%% of the time in which they wanted "
+			 "one; they used %.2g cores, and waited for %.2g more",
+			 100 * d->cpu_wait, d->cpu_used, waited);
 	for (size_t i = 0; i < d->cpu_users.len; i++)
 		finding_evidence(f, "another process uses CPU: %s", d->cpu_users.data[i]);
 	if (d->nr_cpus && d->other_cpu >= 0.05)
-		finding_evidence(f,
-				 "smaller processes, those that have exited, and interrupts used "
-				 "%.1f cores",
-				 d->other_cpu);
+		finding_evidence(
+			f,
+			"other processes, also those that have exited, and interrupts used "
+			"%.1f cores",
+			d->other_cpu);
 	if (d->nr_cpus)
 		finding_evidence(f, "the host has %u CPUs, of which %.1f were used", d->nr_cpus,
 				 d->host_cpu);
 	if (d->nr_cpus && d->stolen_cpu >= 0.05)
-		finding_evidence(f, "the hypervisor gave %.1f of them to other machines (steal)",
-				 d->stolen_cpu);
+		finding_evidence(
+			f, "the hypervisor gave %.1f of these to other virtual machines (steal)",
+			d->stolen_cpu);
 	finding_command(f, "sched --now -d 5");
 }
 
@@ -575,7 +588,8 @@ void rule_busiest(struct making *m)
 	free(who);
 	for (size_t i = 1; i < d->busy.len && keeps_busy(d, &d->busy.data[i]); i++) {
 		who = finding_process_text(diagnosed_at(d, d->busy.data[i].process));
-		finding_evidence(f, "so does %s, in %u of them", who, d->busy.data[i].samples);
+		finding_evidence(f, "so does %s, in %u of these samples", who,
+				 d->busy.data[i].samples);
 		free(who);
 	}
 	finding_command(f, "record -d 10");
@@ -599,8 +613,8 @@ void rule_gc(struct making *m)
 			  "%.0f%% of the work of schedulers is garbage collection", 100 * share);
 	finding_evidence(
 		f,
-		"%u of %u samples of schedulers that ran a process saw it collect: that is "
-		"%.0f%% of one scheduler",
+		"in %u of %u samples of a scheduler with a process, the process was collecting: on "
+		"average that takes %.0f%% of one scheduler",
 		d->nr_gc, d->nr_running, 100 * collecting);
 	for (size_t i = 0; i < MIN(d->collecting.len, (size_t)FINDING_NAMES_SHOWN); i++) {
 		const struct diagnosed_process *p = diagnosed_at(d, d->collecting.data[i]);
@@ -627,10 +641,10 @@ void rule_locks(struct making *m)
 			  "schedulers wait for locks of the VM");
 	finding_evidence(
 		f,
-		"in %u of %u samples of schedulers that ran a process the thread slept in futex(2)",
+		"in %u of %u samples of a scheduler with a process, its thread slept in futex(2)",
 		d->nr_blocked, d->nr_running);
 	for (size_t i = 0; i < MIN(d->blocked_in.len, (size_t)FINDING_NAMES_SHOWN); i++)
-		finding_evidence(f, "%u of these in %s", d->blocked_in.data[i].nr,
+		finding_evidence(f, "%u of these samples were in %s", d->blocked_in.data[i].nr,
 				 d->blocked_in.data[i].name);
 	finding_command(f, "record -d 10");
 	finding_command(f, "ets");
@@ -647,8 +661,8 @@ void rule_literals(struct making *m)
 	finding_evidence(f, "the literal area collector had work in %.0f%% of %u samples",
 			 100 * m->d->literal_collector, m->d->samples);
 	finding_evidence(
-		f, "each persistent_term:put/2 or erase/1 that replaces a term, and each purge of "
-		   "a module, has all processes scanned");
+		f, "each persistent_term:put/2 or erase/1 that replaces or removes a term, and "
+		   "each purge of a module, makes the VM scan all processes");
 	finding_command(f, "gc -d 10");
 }
 
@@ -660,11 +674,11 @@ void rule_spawns(struct making *m)
 	if (!(m->d->spawned_per_s >= 5000))
 		return;
 	f = finding_begin(m, "spawns", 28, FINDING_POSSIBLE,
-			  "up to some %s processes are spawned per second",
+			  "up to about %s processes are spawned per second",
 			  text_count(&t, m->d->spawned_per_s));
-	finding_evidence(f, "by the numbers of pids, which the node gives out in order at first; "
-			    "once it has spawned as many as its limit, in the order of exits: "
-			    "they may be fewer then");
+	finding_evidence(f, "estimated from the numbers of new pids, which the node gives out in "
+			    "order. After as many spawns as its limit of processes it reuses "
+			    "them in the order of exits: the estimate may be too high then");
 	finding_command(f, "proc -d 10");
 }
 
@@ -676,9 +690,10 @@ void rule_few_samples(struct making *m)
 		return;
 	f = finding_begin(m, "few_samples", 5, FINDING_CERTAIN,
 			  "too few samples to see what grows");
-	finding_evidence(f,
-			 "%u in %.1f s, as each takes its time on a node of this size: choose a "
-			 "longer -d",
-			 m->d->samples, diagnosis_seconds(m->d));
+	finding_evidence(
+		f,
+		"%u samples in %.1f s, as each takes long on a node of this size: choose a "
+		"longer -d",
+		m->d->samples, diagnosis_seconds(m->d));
 	finding_command(f, "diagnose -d 30");
 }

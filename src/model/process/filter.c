@@ -157,7 +157,7 @@ static bool is_either(const struct parser *p, const char *word, const char *sign
 static int add(struct parser *p, const struct node *n, uint32_t *out)
 {
 	if (p->f->nodes.len == NODES_MAX)
-		return fail(p, p->now.at, "too long");
+		return fail(p, p->now.at, "the expression has too many comparisons");
 	*out = (uint32_t)p->f->nodes.len;
 	vec_push(&p->f->nodes, *n);
 	return 0;
@@ -180,7 +180,7 @@ static int parse_number(struct parser *p, struct node *n)
 		memcpy(text, p->text + p->now.at, p->now.len);
 		text[p->now.len] = '\0';
 		if (!isdigit((unsigned char)text[0]) && text[0] != '-' && text[0] != '.')
-			return fail(p, p->now.at, "a number is wanted here: 10, 10k, 1.5M, 64Ki");
+			return fail(p, p->now.at, "a number is wanted here: 10, 10k, 1.5M or 64Ki");
 		n->number = strtod(text, &end);
 		for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 			if (end != text && strcmp(end, units[i].suffix) == 0 &&
@@ -188,9 +188,9 @@ static int parse_number(struct parser *p, struct node *n)
 				n->number *= units[i].factor;
 				return 0;
 			}
-		return fail(p, p->now.at, "no number: 10, 10k, 1.5M, 64Ki");
+		return fail(p, p->now.at, "this is not a number: use 10, 10k, 1.5M or 64Ki");
 	} else {
-		return fail(p, p->now.at, "a number is wanted here: 10, 10k, 1.5M, 64Ki");
+		return fail(p, p->now.at, "a number is wanted here: 10, 10k, 1.5M or 64Ki");
 	}
 	return 0;
 }
@@ -218,7 +218,8 @@ static int parse_regex(struct parser *p, struct node *n)
 	}
 	if (pcre2_get_error_message(code, why, sizeof(why)) < 0)
 		why[0] = '\0';
-	strbuf_addf(&text, "no regular expression%s%s", why[0] ? ": " : "", (const char *)why);
+	strbuf_addf(&text, "this is not a valid regular expression%s%s", why[0] ? ": " : "",
+		    (const char *)why);
 	rc = fail(p, p->now.at, text.buf);
 	strbuf_free(&text);
 	return rc;
@@ -256,7 +257,8 @@ static int unknown_field(struct parser *p)
 	struct strbuf text = STRBUF_INIT;
 	int rc;
 
-	strbuf_addf(&text, "there is no '%.*s'; there are ", (int)p->now.len, p->text + p->now.at);
+	strbuf_addf(&text, "there is no field '%.*s'; fields are ", (int)p->now.len,
+		    p->text + p->now.at);
 	for (size_t i = 0; i < p->f->nr_fields; i++)
 		strbuf_addf(&text, "%s%s", i ? ", " : "", p->f->fields[i].name);
 	rc = fail(p, p->now.at, text.buf);
@@ -274,8 +276,9 @@ static int parse_comparison(struct parser *p, uint32_t *out)
 
 	if (p->now.kind != TOKEN_WORD)
 		return fail(p, at,
-			    p->now.kind == TOKEN_END ? "something is missing here"
-						     : "a field is wanted here");
+			    p->now.kind == TOKEN_END
+				    ? "a comparison is missing here, such as memory > 10M"
+				    : "a field is wanted here");
 	while (n.field < p->f->nr_fields && !is(p, TOKEN_WORD, p->f->fields[n.field].name))
 		n.field++;
 	if (n.field == p->f->nr_fields)
@@ -286,7 +289,8 @@ static int parse_comparison(struct parser *p, uint32_t *out)
 	if (!find_op(p, &n.op))
 		return add(p, &n, out);
 	if (number && (n.op == OP_MATCH || n.op == OP_NO_MATCH))
-		return fail(p, p->now.at, "~ is for texts; this is a number");
+		return fail(p, p->now.at,
+			    "~ is for texts, and this field is a number: use ==, < or >");
 	if (!number && n.op != OP_EQ && n.op != OP_NE && n.op != OP_MATCH && n.op != OP_NO_MATCH)
 		return fail(p, p->now.at, "a text has no order: use ==, != or ~");
 	next(p, true);
@@ -313,7 +317,7 @@ static int parse_one(struct parser *p, uint32_t *out)
 	int rc;
 
 	if (p->depth++ == DEPTH_MAX)
-		return fail(p, p->now.at, "too deep");
+		return fail(p, p->now.at, "too many nested parentheses or 'not'");
 	if (is_either(p, "not", "!")) {
 		next(p, false);
 		rc = parse_one(p, &n.left);

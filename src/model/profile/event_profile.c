@@ -166,9 +166,11 @@ static void warn_of_counts(struct event_profile *ep)
 	if (c->unfinished) {
 		begin_warning(ep);
 		units_format_ns(c->unfinished_ns, time, sizeof(time));
-		strbuf_addf(&ep->warnings,
-			    "%" PRIu64 " %s had not ended at the end: counted until then, %s",
-			    c->unfinished, spell, time);
+		strbuf_addf(
+			&ep->warnings,
+			"%" PRIu64
+			" %s had not ended when the recording did: counted up to then, %s in all",
+			c->unfinished, spell, time);
 	}
 	if (c->began_before) {
 		begin_warning(ep);
@@ -180,21 +182,23 @@ static void warn_of_counts(struct event_profile *ep)
 	if (c->gaps) {
 		begin_warning(ep);
 		strbuf_addf(&ep->warnings,
-			    "not counted: %" PRIu64 " %s in which events were not watched all the "
-			    "time",
+			    "not counted: %" PRIu64 " %s in which events may have been missed, as "
+			    "they were not watched all the time",
 			    c->gaps, spell);
 	}
 	if (c->alone) {
 		begin_warning(ep);
 		strbuf_addf(&ep->warnings,
 			    "%" PRIu64
-			    " calls came without the stack of their callers: of those only "
-			    "the last caller is shown",
+			    " calls were recorded without their stack: only their last caller "
+			    "is shown",
 			    c->alone);
 	}
 	if (c->overflow) {
 		begin_warning(ep);
-		strbuf_addf(&ep->warnings, "not counted: %" PRIu64 " %s of more than %u processes",
+		strbuf_addf(&ep->warnings,
+			    "not counted: %" PRIu64
+			    " %s, as no more than %u processes are followed",
 			    c->overflow, spell, EVENT_WEIGHTS_PROCESSES);
 	}
 }
@@ -219,9 +223,10 @@ static void scale(struct event_profile *ep)
 		    "%.3g",
 		    100 * share, 1 / share);
 	if (ep->mode->source == WEIGHT_OFF)
-		strbuf_addstr(&ep->warnings,
-			      "\nwaits longer than a sampling window are not seen whole, and are "
-			      "missing: record --mode wait has them");
+		strbuf_addstr(
+			&ep->warnings,
+			"\nwaits longer than a sampling window are missing, as not both of their "
+			"ends were seen: use 'record --mode wait'");
 }
 
 void event_profile_finish(struct event_profile *ep)

@@ -16,8 +16,8 @@
 #define NO_SIZE                                                                                    \
 	"messages whose size is not known (to other nodes, or to aliases of processes that keep "  \
 	"messages off heap)"
-#define NO_RECLAIM  "collections of which is not known what they reclaimed"
-#define NO_DURATION "collections without duration"
+#define NO_RECLAIM  "collections that did not report how much they reclaimed"
+#define NO_DURATION "collections whose duration is not known"
 
 const struct weight_mode weight_modes[] = {
 	{"gc", "time", WEIGHT_GC_TIME, "ns", "time in GC", GC_ENDS, GC_ENDS, NO_DURATION},

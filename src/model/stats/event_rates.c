@@ -173,7 +173,7 @@ static void step_row(struct event_rates *r, struct event_rate *row, const struct
 		return;
 	leave_out(row, EVENT_RATE_DROPPED,
 		  coverage_failed(c, kind) ? "its probes could not be placed again"
-					   : "over --max-overhead even as samples");
+					   : "costs more than --max-overhead even as samples");
 	forget_row(row);
 	memset(&r->now[kind], 0, sizeof(r->now[kind]));
 	row->share = 0;

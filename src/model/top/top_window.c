@@ -304,7 +304,8 @@ int top_window_snapshot(struct top_window *w, const struct snapshot_options *opt
 {
 	*out = NULL;
 	if (w->nr == 0)
-		return error_set(err, ERROR_KIND_FAILED, -ENODATA, "no interval has ended yet");
+		return error_set(err, ERROR_KIND_FAILED, -ENODATA,
+				 "no samples yet: the first interval has not ended");
 	profile_clear_samples(w->sum);
 	for (uint32_t i = 0; i < w->nr; i++)
 		add_interval(w->sum, interval_at(w, i));

@@ -399,9 +399,9 @@ static void test_hostile_blocks(void **state)
 	assert_int_equal(out.nr, 0);
 	assert_non_null(strstr(out.damage, "does not decompress"));
 	out = read_block(big, CAPTURE_MAX_BLOCK + 8, CAPTURE_MAX_BLOCK);
-	assert_non_null(strstr(out.damage, "wrong size"));
+	assert_non_null(strstr(out.damage, "its size is not that in its header"));
 	out = read_block(big, CAPTURE_MAX_BLOCK, CAPTURE_MAX_BLOCK); /* zeros are no record */
-	assert_non_null(strstr(out.damage, "bad record at its byte 0"));
+	assert_non_null(strstr(out.damage, "bad record at byte 0 of its contents"));
 	free(big);
 	/* Records that do not fit. */
 	h->type = REC_END;
@@ -410,11 +410,11 @@ static void test_hostile_blocks(void **state)
 	assert_string_equal(out.damage, "");
 	assert_int_equal(out.nr, 1);
 	out = read_block(words, 16, 24);
-	assert_non_null(strstr(out.damage, "wrong size"));
+	assert_non_null(strstr(out.damage, "its size is not that in its header"));
 	h->type = REC_COUNTER;
 	out = read_block(words, 24, 24);
 	assert_int_equal(out.nr, 1);
-	assert_non_null(strstr(out.damage, "bad record at its byte 16"));
+	assert_non_null(strstr(out.damage, "bad record at byte 16 of its contents"));
 	for (uint32_t size = 0; size < 56; size += 4) {
 		h->size = size;
 		out = read_block(words, 48, 48);

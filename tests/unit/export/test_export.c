@@ -262,8 +262,9 @@ static void test_svg_culls(void **state)
 	snapfix_text(f, "m:a/0;m:d/0", SNAPSHOT_NONE, 0, SAMPLE_ERLANG, 1);
 	o = exportfix_write("svg", snapfix_snapshot(f));
 	assert_null(strstr(o.bytes, "m:b/0"));
-	assert_non_null(strstr(o.bytes, "3 frames narrower than 0.1 % are not drawn; 0.05 % of the "
-					"samples end in them."));
+	assert_non_null(strstr(o.bytes,
+			       "3 frames narrower than 0.1 % of the picture are not drawn; 0.05 % "
+			       "of the samples end in them."));
 	free(o.bytes);
 	snapfix_close(f);
 }

@@ -77,7 +77,7 @@ static void test_slow_growth(void **state)
 	d.processes.data[0].queue_growth.error = 30;
 	findings_make(&f, &d);
 	assert_string_equal(f.v.data[0].id, "mailbox_long");
-	assert_string_equal(f.v.data[0].evidence.data[1], "its growth is no more than chance: 20 "
+	assert_string_equal(f.v.data[0].evidence.data[1], "its growth may be chance: 20 "
 							  "more per second, give or take 30");
 	findings_free(&f);
 	d.processes.data[0].queue_growth = (struct growth){-20, 3};
@@ -250,7 +250,7 @@ static void test_slices(void **state)
 	check_one(&d, NULL, 0, NULL);
 	d.schedulers.data[0].longest_ns = 200000000;
 	check_one(&d, "long_slices", FINDING_WARNING,
-		  "a process kept a scheduler for 200.0 ms without a pause");
+		  "a process kept a scheduler for 200.0 ms without yielding");
 	for (int i = 0; i < 2; i++) {
 		d.schedulers.data[i].longest_ns = 4900000000;
 		d.schedulers.data[i].lasts = true;
@@ -292,23 +292,23 @@ static void test_dirty(void **state)
 	d.dirty_io_queue = 3;
 	vec_push(&d.schedulers, s);
 	check_one(&d, "dirty_pool_taken", FINDING_WARNING,
-		  "the only dirty IO scheduler is taken for 60% of the time");
+		  "the only dirty IO scheduler is busy for 60% of the time");
 	d.dirty_io_queue = 0.1;
 	check_one(&d, "dirty_pool_taken", FINDING_NOTE,
-		  "the only dirty IO scheduler is taken for 60% of the time");
+		  "the only dirty IO scheduler is busy for 60% of the time");
 	d.dirty_io_queue = 3;
 	d.dirty_io_busy.data[0] = 300;
 	check_one(&d, NULL, 0, NULL);
 	d.schedulers.data[0].nr_busy = 250;
-	check_one(&d, "dirty_pool_taken", FINDING_WARNING, "the only dirty IO scheduler is taken");
+	check_one(&d, "dirty_pool_taken", FINDING_WARNING, "the only dirty IO scheduler is busy");
 	d.dirty_io_queue = 30;
-	check_one(&d, "dirty_pool_taken", FINDING_CRITICAL, "the only dirty IO scheduler is taken");
+	check_one(&d, "dirty_pool_taken", FINDING_CRITICAL, "the only dirty IO scheduler is busy");
 	/* While processes wait, one that does nothing is offline. */
 	s.nr_busy = 250;
 	vec_push(&d.schedulers, s);
 	s.nr_busy = 0;
 	vec_push(&d.schedulers, s);
-	check_one(&d, "dirty_pool_taken", FINDING_CRITICAL, "all 2 dirty IO schedulers are taken");
+	check_one(&d, "dirty_pool_taken", FINDING_CRITICAL, "all 2 dirty IO schedulers are busy");
 	d.dirty_io_queue = 0;
 	check_one(&d, NULL, 0, NULL);
 	diagnosis_free(&d);
@@ -398,7 +398,7 @@ static void test_locks(void **state)
 	d.nr_blocked = 200;
 	d.nr_blocked_schedulers = 1;
 	check_one(&d, "long_slices", FINDING_WARNING,
-		  "a process kept a scheduler for 2.00 s without a pause");
+		  "a process kept a scheduler for 2.00 s without yielding");
 	d.nr_blocked_schedulers = 2;
 	check_one(&d, "lock_contention", FINDING_WARNING, "schedulers wait for locks of the VM");
 	/* All are stuck in it, whatever it is. */
@@ -433,7 +433,7 @@ static void test_memory(void **state)
 	check_one(&d, NULL, 0, NULL);
 	d.allocators.data[0].carriers_size = 301u * MIB;
 	check_one(&d, "fragmentation", FINDING_WARNING,
-		  "eheap_alloc holds 201.0 MiB that no block uses");
+		  "carriers of eheap_alloc hold 201.0 MiB that no block uses");
 	diagnosis_free(&d);
 }
 
@@ -448,11 +448,11 @@ static void test_beyond_vm(void **state)
 	check_one(&d, NULL, 0, NULL);
 	d.beyond = SERIES(300.0 * MIB, 290.0 * MIB, 310.0 * MIB);
 	check_one(&d, "memory_beyond_vm", FINDING_NOTE,
-		  "290.0 MiB of the resident memory belong to no allocator of the VM");
+		  "290.0 MiB of the resident memory are outside of the VM's allocators");
 	d.rss = SERIES(400.0 * MIB, 450.0 * MIB, 500.0 * MIB);
 	d.beyond = SERIES(100.0 * MIB, 150.0 * MIB, 200.0 * MIB);
 	check_one(&d, "memory_beyond_vm_grows", FINDING_WARNING,
-		  "memory that the VM does not count grows by 20.0 MiB per second");
+		  "memory outside of the VM's allocators grows by 20.0 MiB per second");
 	/* Carriers were given back, and not to the kernel: nothing has grown. */
 	d.rss = SERIES(500.0 * MIB, 500.0 * MIB, 500.0 * MIB);
 	check_one(&d, NULL, 0, NULL);
@@ -460,7 +460,7 @@ static void test_beyond_vm(void **state)
 	check_one(&d, NULL, 0, NULL);
 	d.beyond = SERIES(300.0 * MIB, 350.0 * MIB, 400.0 * MIB);
 	check_one(&d, "memory_beyond_vm", FINDING_NOTE,
-		  "300.0 MiB of the resident memory belong to no allocator of the VM");
+		  "300.0 MiB of the resident memory are outside of the VM's allocators");
 }
 
 static void test_tables_and_atoms(void **state)
@@ -484,20 +484,20 @@ static void test_tables_and_atoms(void **state)
 	d.tables.data[0].seconds = 10;
 	check_one(&d, NULL, 0, NULL);
 	d.atoms = SERIES(1000, 1020, 1050);
-	check_one(&d, "atoms_grow", FINDING_WARNING, "atoms are made all the time: 10 per second");
+	check_one(&d, "atoms_grow", FINDING_WARNING, "atoms are created steadily: 10 per second");
 	vec_push(&d.memory, total);
 	vec_push(&d.memory, code);
 	d.code = code.bytes;
-	check_one(&d, "atoms_grow", FINDING_NOTE, "50 atoms were made while modules were loaded");
+	check_one(&d, "atoms_grow", FINDING_NOTE, "50 new atoms while modules were loaded");
 	d.duration_ns *= 10;
 	check_one(&d, NULL, 0, NULL);
 	vec_push(&d.memory, binary);
 	vec_push(&d.processes, holder);
 	check_one(&d, "binaries", FINDING_WARNING,
-		  "60.0 MiB of 100.0 MiB are binaries outside of heaps");
+		  "60.0 MiB of 100.0 MiB of the VM's memory are off-heap binaries");
 	d.processes.data[0].nr_binaries = 1;
 	check_one(&d, "binaries", FINDING_NOTE,
-		  "60.0 MiB of 100.0 MiB are binaries outside of heaps");
+		  "60.0 MiB of 100.0 MiB of the VM's memory are off-heap binaries");
 	diagnosis_free(&d);
 }
 
@@ -567,10 +567,10 @@ static void test_processes_grow(void **state)
 	d.nr_processes = SERIES(1000, 1600, 2200, 2800, 3400, 4000);
 	d.spawner = "<0.7.0> leaker";
 	check_one(&d, "processes_grow", FINDING_WARNING,
-		  "there are 600 more processes each second");
+		  "the number of processes grows by 600 per second");
 	d.limits.data[0].max = 8000; /* in 7 seconds */
 	check_one(&d, "processes_grow", FINDING_CRITICAL,
-		  "there are 600 more processes each second");
+		  "the number of processes grows by 600 per second");
 	/* They come and go. */
 	d.nr_processes = SERIES(1000, 1900, 1100, 1800, 1000, 1500);
 	check_one(&d, NULL, 0, NULL);
@@ -598,7 +598,7 @@ static void test_timers(void **state)
 	check_one(&d, "timers", FINDING_NOTE, "more than 1,100,000 timers wait to send a message");
 	findings_make(&f, &d);
 	assert_string_equal(f.v.data[0].evidence.data[0], "100 of them to <0.8.0> server");
-	assert_string_equal(f.v.data[0].evidence.data[1], "they are for 900,000 processes");
+	assert_string_equal(f.v.data[0].evidence.data[1], "to 900,000 processes in all");
 	assert_string_equal(f.v.data[0].commands.data[0], "inspect '<0.8.0>'");
 	findings_free(&f);
 	diagnosis_free(&d);

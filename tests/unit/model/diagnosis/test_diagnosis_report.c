@@ -45,11 +45,11 @@ static void test_running(void **state)
 	vec_push(&d.processes, p);
 	vec_push(&d.busy, busy);
 	vec_push(&d.schedulers, s);
-	expect(&d, "<0.9.0> burner is running, and last stopped in io:execute_request/3");
+	expect(&d, "<0.9.0> burner is running, and was last scheduled out in io:execute_request/3");
 	d.schedulers.data[0].lasts = true;
 	expect(&d, "<0.9.0> burner is running in burner:nif/1");
 	d.schedulers.data[0].pid = "<0.9.01> other";
-	expect(&d, "<0.9.0> burner is running, and last stopped in io:execute_request/3");
+	expect(&d, "<0.9.0> burner is running, and was last scheduled out in io:execute_request/3");
 	d.processes.data[0].status = "runnable";
 	expect(&d, "<0.9.0> burner is runnable in io:execute_request/3");
 	/* Another one does the same. */
@@ -60,7 +60,8 @@ static void test_running(void **state)
 	vec_push(&d.busy, busy);
 	findings_make(&f, &d);
 	assert_int_equal(f.v.data[0].evidence.len, 3);
-	assert_string_equal(f.v.data[0].evidence.data[2], "so does <0.10.0> second, in 90 of them");
+	assert_string_equal(f.v.data[0].evidence.data[2],
+			    "so does <0.10.0> second, in 90 of these samples");
 	findings_free(&f);
 	diagnosis_free(&d);
 }
@@ -82,14 +83,14 @@ static void test_host_cpu(void **state)
 	assert_int_equal(f.v.data[0].evidence.len, 4);
 	assert_string_equal(
 		f.v.data[0].evidence.data[2],
-		"smaller processes, those that have exited, and interrupts used 0.4 cores");
+		"other processes, also those that have exited, and interrupts used 0.4 cores");
 	assert_string_equal(f.v.data[0].evidence.data[3],
 			    "the host has 2 CPUs, of which 1.9 were used");
 	findings_free(&f);
 	d.stolen_cpu = 0.3;
 	findings_make(&f, &d);
 	assert_string_equal(f.v.data[0].evidence.data[4],
-			    "the hypervisor gave 0.3 of them to other machines (steal)");
+			    "the hypervisor gave 0.3 of these to other virtual machines (steal)");
 	findings_free(&f);
 	diagnosis_free(&d);
 }
@@ -115,12 +116,12 @@ static void test_burst(void **state)
 {
 	(void)state;
 	expect_atoms(SERIES(1000, 1000, 1700, 2000, 2000, 2000, 2000, 2000, 2001),
-		     "1,001 atoms were made in one burst");
+		     "1,001 new atoms in one burst");
 	/* Two of them; one that goes on. */
 	expect_atoms(SERIES(1000, 1500, 1500, 1500, 1500, 1500, 1500, 2000, 2000),
-		     "atoms are made all the time: 200 per second");
+		     "atoms are created steadily: 200 per second");
 	expect_atoms(SERIES(1000, 1000, 1000, 1000, 1000, 1000, 1000, 1500, 2000),
-		     "atoms are made all the time: 200 per second");
+		     "atoms are created steadily: 200 per second");
 }
 
 int main(void)

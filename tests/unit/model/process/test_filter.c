@@ -142,25 +142,25 @@ static void test_errors(void **state)
 		int caret;
 		const char *message;
 	} cases[] = {
-		{"", 0, "something is missing"},
+		{"", 0, "a comparison is missing"},
 		{"memory >", 8, "a number is wanted"},
 		{"memory > x", 9, "a number is wanted"},
-		{"memory > 10q", 9, "no number"},
+		{"memory > 10q", 9, "this is not a number"},
 		{"memory > 10k k", 13, "'and' or 'or'"},
-		{"memory > 1 and", 14, "something is missing"},
-		{"size > 1", 0, "there is no 'size'; there are memory, mailbox, name"},
+		{"memory > 1 and", 14, "a comparison is missing"},
+		{"size > 1", 0, "there is no field 'size'; fields are memory, mailbox, name"},
 		{"(memory > 1", 11, "a ) is missing"},
 		{"memory > 1)", 10, "'and' or 'or'"},
 		{"memory ~ x", 7, "~ is for texts"},
 		{"name > x", 5, "a text has no order"},
-		{"name ~ '['", 8, "no regular expression: missing terminating ]"},
-		{"name ~ 'a+++'", 8, "no regular expression"},
-		{"name ~ '(((a{999}){999}){999})'", 8, "no regular expression"},
+		{"name ~ '['", 8, "this is not a valid regular expression: missing terminating ]"},
+		{"name ~ 'a+++'", 8, "this is not a valid regular expression"},
+		{"name ~ '(((a{999}){999}){999})'", 8, "this is not a valid regular expression"},
 		{"name == 'abc", 8, "a text is wanted"},
 		{"name == 'ä' and # > 1", 16, "a field is wanted"},
-		{"and", 0, "there is no 'and'"},
+		{"and", 0, "there is no field 'and'"},
 		{"memory > inf", 9, "a number is wanted"},
-		{"memory > 1e999", 9, "no number"},
+		{"memory > 1e999", 9, "this is not a number"},
 	};
 
 	(void)state;
