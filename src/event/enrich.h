@@ -51,7 +51,7 @@ void enrich_add_end(struct enrich *e, uint64_t ts_ns);
 /* Number of records that were malformed or refused by the resolver; of names beyond the limits. */
 uint64_t enrich_bad_records(const struct enrich *e);
 uint64_t enrich_overflows(const struct enrich *e);
-/* The dictionary, owned by `e`; the command finds the threads that were seen in it. */
+/* The dictionary, owned by `e`: it has the threads that were seen, for the command. */
 struct names *enrich_names(struct enrich *e);
 
 #endif

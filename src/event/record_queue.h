@@ -18,7 +18,7 @@ struct record_queue {
 	uint32_t pushed[NR_NAMES_TABLES];  /* highest id that the last pushed record may refer to */
 	VEC(uint64_t) definition;	   /* the record of the definition that was popped last */
 	VEC(uint64_t) words;		   /* whole records, in words for alignment */
-	size_t at;			   /* next record in words[] */
+	size_t at;			   /* index in words[] of the next record */
 };
 
 void record_queue_free(struct record_queue *q);

@@ -37,8 +37,7 @@ double series_growth(const struct series *s);
  * since. */
 bool series_is_burst(const struct series *s);
 
-/* Rate of growth, and half width of its 95 % confidence interval, by how growth in steps
- * differs. */
+/* Rate of growth, and half width of its 95 % confidence interval, by differences of steps. */
 struct growth {
 	double per_s, error; /* NAN = not known */
 };

@@ -34,8 +34,8 @@ struct filter_value {
 	size_t len;
 };
 
-/* fields[0 .. nr-1] are owned by the caller; at most 64.  ERROR_KIND_USAGE: the text, with a caret
- * below the error. */
+/* fields[0 .. nr-1] are owned by the caller; at most 64.  Errors are of ERROR_KIND_USAGE: their
+ * message has the text, and a caret below the fault. */
 int filter_parse(struct filter **out, const char *text, const struct filter_field *fields,
 		 size_t nr, struct error *err);
 void filter_free(struct filter *f); /* NULL ok */

@@ -14,7 +14,7 @@ struct maker {
 	const uint32_t *to;
 	uint32_t nr, nr_processes;
 	uint32_t *leading, *waiting, *behind, *example; /* by node; leading: waiters, also ports */
-	bool *circle;					/* it is part of a cycle */
+	bool *circle;					/* by node: it is part of a cycle */
 };
 
 static void add_circle(struct maker *m, uint32_t from)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How often events of the VM happen: a row for each kind, with values of the last interval and
- * since watching began.  For kinds that throttling left on for a part of the time only, counts are
- * scaled by that part, except `seen` and `lost`.
+ * since watching began.  Values of kinds that throttling sampled are estimates of all events,
+ * except `seen` and `lost`.
  *
- * Order:  open  ->  kinds  ->  take or count ..., lost ...  ->  step  ->  row  ->  take ...
+ * Order of calls: init, add; in each interval: take or count, lost; at its end: step, then the rows
+ * are read.
  */
 #ifndef EBEAM_MODEL_EVENT_RATES_H
 #define EBEAM_MODEL_EVENT_RATES_H

@@ -300,7 +300,7 @@ void message_stats_settle(struct message_stats *m)
 }
 
 /* Counts a queued message from a process of this node if message_send is not watched.  One probe
- * reports both events, message_send first: the first messages wait in `undecided` for one. */
+ * reports both events, message_send first: messages wait in `undecided` until that is known. */
 static void take_local(struct message_stats *m, uint32_t from, uint32_t process, uint64_t words)
 {
 	if (m->sends)

@@ -69,7 +69,7 @@ struct node_wide {
 
 void node_wide_open(struct node_wide *w, const struct event_stream *stream);
 void node_wide_close(struct node_wide *w);
-/* Resets counts for the next interval; work under way begins in it. */
+/* Resets counts for the next interval; work under way counts from now_ns on. */
 void node_wide_restart(struct node_wide *w, uint64_t now_ns);
 /* A call of one of the BIFs, or its return; other calls are ignored.  Askers of literal areas are
  * the callers of all BIFs that may leave one, even if a call left none. */

@@ -73,7 +73,7 @@ static void purge(struct sched_stats *s, bool lost)
 	keytab_keep(&s->processes, outlives, &what);
 }
 
-/* Sets the state of a process; NULL if there is no room. */
+/* Sets the state of a process; NULL if max_processes are kept already. */
 static struct sched_process *set(struct sched_stats *s, uint64_t epid, uint32_t process,
 				 enum process_state state, uint64_t ts_ns)
 {

@@ -17,7 +17,7 @@ const char *sched_type_name(enum thread_type type)
 					  : "other";
 }
 
-/* Each span has its own weight, as the rate of samples differs between spans. */
+/* Each record is weighted by its duration, as the sampling period differs between records. */
 static void add_samples(struct sched_use *u, const struct event *ev)
 {
 	double ns = (double)ev->u.scheduler.duration_ns, samples = ev->u.scheduler.samples;

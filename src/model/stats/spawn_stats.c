@@ -150,7 +150,7 @@ static uint32_t reason_of(struct spawn_stats *s, uint32_t string, bool *crash)
 
 	*crash = text && spawn_reason_is_crash(text);
 	if (!text)
-		string = 0; /* a capture may have any id */
+		string = 0; /* a damaged capture may have undefined ids */
 	while (s->reason_of.len <= string)
 		vec_push(&s->reason_of, 0);
 	if (!s->reason_of.data[string]) {

@@ -343,8 +343,8 @@ static void add_threads(const struct top_window *w, const struct interval *v, st
 	}
 }
 
-/* expected: samples of a thread that never sleeps.  Shares of more, by chance, are scaled to sum
- * 1. */
+/* expected: samples of a thread that never sleeps; if there are more, by chance, shares are
+ * scaled. */
 static void set_shares(struct top_scheduler *s, const struct thread_time *t, double expected)
 {
 	double all = 0;
