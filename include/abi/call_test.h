@@ -4,10 +4,10 @@
  * not sufficient: a call that fails them does not match the pattern.  Made from a pattern by
  * beam/match/call_test.c.
  *
- * All tests of group 0 must hold, and all tests of one other group, if there are any (guards that
- * `;` divides).  Tests of a group are adjacent, groups in ascending order.  A test on an element
- * comes after one that the argument is a tuple; if that fails, the element that is read may be
- * anything, or nothing (which fails).
+ * A call passes if all tests of group 0 hold and, if there are other groups (guards that `;`
+ * divides), all tests of one of them.  Tests of a group are adjacent, groups in ascending order.
+ * A test on an element of an argument comes after the test that the argument is a tuple.  A test
+ * fails if the word that it needs cannot be read.
  *
  * Tags: erl_term.h, OTP 25 to 29.
  */
@@ -28,7 +28,8 @@ enum call_test_op {
 	CALL_TEST_TYPE,	     /* the bit of the word's enum call_test_type is set in `value` */
 	/* Boxed, and header & (high 32 bits of `value`) equals the low 32 bits. */
 	CALL_TEST_HEADER,
-	/* Not a small integer, or one for which this holds with `value`, also one; signed. */
+	/* Hold for every term that is no small integer, and for a small integer that compares so
+	 * with `value`, a small integer too: as signed, tagged words. */
 	CALL_TEST_SMALL_EQ,
 	CALL_TEST_SMALL_NE,
 	CALL_TEST_SMALL_LT,
@@ -50,11 +51,11 @@ enum call_test_type {
 
 struct call_test {
 	uint8_t arg;	/* 0 = the first */
-	uint8_t op;	/* -1: the argument itself; 0 .. 127: index of a tuple's element */
+	uint8_t op;	/* enum call_test_op */
 	int8_t element; /* -1: the argument itself; 0 .. 127: that element of the tuple, from 0 */
 	uint8_t group;
 	uint32_t unused;
-	uint64_t value;
+	uint64_t value; /* operand of `op` */
 };
 
 /* ---- evaluation, for BPF and for tests ----------------------------------------------------- */
@@ -97,11 +98,11 @@ static inline __attribute__((always_inline)) int call_test_small(uint32_t op, in
 	case CALL_TEST_SMALL_GE:
 		return a >= b;
 	default:
-		return 1; /* of another version */
+		return 1; /* an unknown operation excludes no call */
 	}
 }
 
-/* Any test but CALL_TEST_HEADER, of a word. */
+/* Whether `word` passes a test; not for CALL_TEST_HEADER. */
 static inline __attribute__((always_inline)) int call_test_word(uint32_t op, uint64_t value,
 								uint64_t word)
 {
@@ -117,7 +118,7 @@ static inline __attribute__((always_inline)) int call_test_word(uint32_t op, uin
 	}
 }
 
-/* CALL_TEST_HEADER, of the header of a boxed term. */
+/* Whether the header word of a boxed term passes CALL_TEST_HEADER. */
 static inline __attribute__((always_inline)) int call_test_header(uint64_t value, uint64_t header)
 {
 	return (header & value >> 32) == (uint32_t)value;

@@ -32,10 +32,10 @@ struct id_table {
 struct event_who {
 	uint64_t epid;	  /* raw term */
 	uint64_t name;	  /* atom: registered name at the time of the event */
-	uint64_t call[3]; /* initial call: module, function (atoms), arity; that behind proc_lib */
+	uint64_t call[3]; /* initial call, behind proc_lib: module, function (atoms), arity */
 };
 
-/* Helpers of the kernel; without one, the programs do the same in another way
+/* BPF helpers that this kernel has (1) or lacks (0).  Programs have a second way for each
  * (src/probe/kernel/kernel.h).  The verifier removes the branch that is not taken, so a kernel
  * without a helper never sees its call. */
 struct kernel_helpers {
@@ -51,32 +51,33 @@ struct probe_config {
 	uint32_t frame_pointers; /* FP_RA frames (+JPperf): every call site stores the stack pointer
 				  */
 	uint64_t jit_descriptor; /* address of __jit_debug_descriptor */
-	uint64_t literal_area; /* of the pointer to the literal area being collected; 0 = unknown */
+	uint64_t literal_area;	 /* address of the VM's pointer to the literal area that is being
+				* collected; 0 = unknown */
 	struct dictionary_key initial_call;  /* '$initial_call' */
 	struct dictionary_key process_label; /* '$process_label', OTP 27 and later */
 	uint64_t event_kinds;		     /* bit set of enum event_kind: kinds to emit */
 	uint64_t event_epid;		     /* only events of this process; 0 = all */
 	struct event_who event_who; /* the same by name or initial call; epid is not used */
-	/* Sender and receiver of messages; their initial calls are not used. */
+	/* Required sender and receiver of a message; their initial calls are not used. */
 	struct event_who message_from, message_to;
-	uint64_t proc_lib; /* atom: processes that it runs have their initial call elsewhere */
+	uint64_t proc_lib;	    /* atom proc_lib: its processes have '$initial_call' instead */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* threshold of long_gc and long_schedule */
-	uint64_t usdt_kinds;	    /* those of event_kinds that come from USDT probes */
+	uint64_t usdt_kinds;	    /* subset of event_kinds: kinds that USDT probes give */
 	struct id_table processes, ports;
 	uint32_t event_stacks;		 /* emit the Erlang stack ahead of each event */
-	uint32_t keep_returns;		 /* return probes keep what they replace, for stack walks */
+	uint32_t keep_returns;		 /* stack walks need return addresses that probes replace */
 	uint32_t otp;			 /* release */
 	uint32_t c_stack;		 /* no native stack: JIT code runs on the C stack */
 	uint32_t interpreted;		 /* no JIT: the emu flavour */
 	uint32_t call_words, call_depth; /* limits for copied terms of a call */
-	uint32_t chosen;		 /* some of the above select processes */
+	uint32_t chosen;		 /* events of some processes only are wanted */
 	uint32_t counting;	/* no records of events: only counts, see struct event_count */
-	uint32_t count_sums;	/* with sums of sizes and times */
-	uint32_t own_hits;	/* each probe counts its hits, not the kernel */
-	uint32_t own_times;	/* each probe measures its run time, too */
+	uint32_t count_sums;	/* with `counting`: also sums of sizes and durations */
+	uint32_t own_hits;	/* programs count hits of their probes; 0 = the kernel does */
+	uint32_t own_times;	/* programs measure their run times, too */
 	uint32_t inet_received; /* offset of recv_oct in inet_descriptor; 0 = not known */
-	uint32_t unnamed;	/* no names, as only counts are needed */
+	uint32_t unnamed;	/* neither names of processes nor contents of terms are needed */
 	struct beam_layout layout;
 };
 
@@ -98,8 +99,8 @@ struct probe_state {
 	uint64_t thread_data;
 };
 
-/* Kinds that are enabled now.  A kind that is enabled gets a new epoch, so that what a thread
- * has entered before is not matched with what it leaves later. */
+/* Kinds that are enabled now.  A kind gets a new epoch each time it is enabled, so that the return
+ * of a function is not paired with an entry from before its probes were disabled. */
 #define EBEAM_EVENT_KINDS 64
 struct event_switches {
 	uint64_t kinds; /* bit set of enum event_kind */
@@ -124,23 +125,23 @@ struct call_point {
 	uint32_t pad;
 };
 #define EBEAM_BREAKPOINTS 4 /* debug address registers of x86-64 */
-/* Key for a site with a breakpoint and a thread that hits it.  Beyond the limit on elements only
- * the time since which a thread is watched is known. */
+/* Key of the map of hits: the site of a breakpoint, and a thread.  If the map is full, neither
+ * times nor numbers of hits are known of a further thread. */
 struct call_site_thread {
 	uint64_t addr;
 	uint32_t os_tid;
 	uint32_t pad;
 };
 #define BEAM_CONTEXT_REDS 4000 /* reductions of a time slice; erl_vm.h of OTP 25 to 29 */
-/* Position of a hit of an entry, by clocks that stop while its thread does not run. */
+/* When a thread hit an entry, by two clocks that stop while the thread does not run. */
 struct call_moment {
-	uint64_t on_ns;	     /* time since its event was enabled; includes the cost of hits */
+	uint64_t on_ns;	     /* since its perf event was enabled; includes the cost of hits */
 	uint64_t reductions; /* of the scheduler, from an arbitrary start; 0 = unknown */
 };
 struct call_site_hit {
-	uint64_t last_ns; /* 0 = not yet */
-	uint64_t nr;	  /* number of the last hit, of its event, as the kernel counts */
-	struct call_moment first, last; /* of the current event's hits */
+	uint64_t last_ns;		/* time of the last hit; 0 = not hit yet */
+	uint64_t nr;			/* the perf event's counter at the last hit */
+	struct call_moment first, last; /* first and last hit of the current perf event */
 };
 #define EBEAM_CALL_SITE_HITS 4096
 
@@ -149,7 +150,8 @@ struct call_site_hit {
 #define CALL_COOKIE_POINT(c)	((uint32_t)(c))
 #define CALL_COOKIE_IS_NIF(c)	((c) >> 32 & 1)
 #define EBEAM_CALL_FUNCTIONS	64 /* traced at once */
-/* Offset of its Process *; struct enif_environment_t, erts/emulator/beam/global.h, OTP 25 to 29. */
+/* Offset of the Process * in struct enif_environment_t (ErlNifEnv), erts/emulator/beam/global.h of
+ * OTP 25 to 29. */
 #define BEAM_NIF_ENV_PROC 8
 
 /* Conditions for calls of one function to be reported (nr = 0: none), and what is reported. */
@@ -170,11 +172,11 @@ struct event_count {
 	uint64_t longest_ns; /* the greatest duration */
 };
 
-/* The cookie of a probe of events: the value for its program, and above it the point of the
- * plan, by which hits are counted. */
+/* The cookie of an event's probe: the low EVENT_COOKIE_BITS are a value for its program, the bits
+ * above it are the index of its point in the plan, by which hits are counted. */
 #define EVENT_COOKIE_BITS 48
-/* For callbacks of drivers, whose cookie is the driver's address: several drivers share the
- * callback. */
+/* Flag in the cookie of a driver's callback, whose value is the address of the driver: several
+ * drivers share the callback. */
 #define EVENT_COOKIE_SHARED   (1ull << 47)
 #define EVENT_COOKIE(c)	      ((c) & ((1ull << EVENT_COOKIE_BITS) - 1))
 #define EVENT_COOKIE_POINT(c) ((uint32_t)((c) >> EVENT_COOKIE_BITS))

@@ -6,7 +6,7 @@
  * To add a field: one line here; then its row in src/beam/otp/tables.h, see README.md there.
  *   F(member, "struct or typedef in the VM", "field path")   offset of a field
  *   S(member, "struct or typedef in the VM")                 size of a type
- * LAYOUT_ABSENT marks what a release does not have (0 is a valid offset).
+ * LAYOUT_ABSENT: the release has no such field or type (0 is a valid offset).
  */
 #ifndef EBEAM_ABI_LAYOUT_H
 #define EBEAM_ABI_LAYOUT_H

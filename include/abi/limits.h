@@ -3,8 +3,8 @@
 #ifndef EBEAM_ABI_LIMITS_H
 #define EBEAM_ABI_LIMITS_H
 
-/* Frames kept next to the leaf, and next to the root, of a deep Erlang stack.  One frame between
- * them has the number of those that are missing. */
+/* Frames kept at the leaf end and at the root end of an Erlang stack that is too deep.  One frame
+ * between the two parts (FRAME_ELIDED) shows how many frames are missing. */
 #define EBEAM_LEAF_FRAMES 896
 #define EBEAM_ROOT_FRAMES 64
 
@@ -23,33 +23,34 @@
 /* Chunks walked from the leaf side: 8,192 words = 64 KiB of stack. */
 #define EBEAM_LEAF_CHUNKS 256
 
-/* Of x86-64; memory is mapped in whole pages. */
+/* Bytes of a page of x86-64, the unit in which memory is mapped. */
 #define EBEAM_PAGE_SIZE 4096
 
-/* Bytes that a stack is followed if its end is not known, as its process is being collected; it
- * must have its bottom return address within them. */
+/* Bytes of an Erlang stack that are searched for its bottom return address, if its end is not
+ * known because a garbage collection is moving the stack. */
 #define EBEAM_UNBOUNDED_STACK_SIZE 65536
 
 /* Chunks walked from the root side of a deeper stack. */
 #define EBEAM_ROOT_CHUNKS 8
 
-/* C stack searched for the saved Erlang stack pointer: 8 KiB. */
+/* Chunks (8 KiB) of the C stack that are searched for the saved Erlang stack pointer. */
 #define EBEAM_C_CHUNKS 32
 
-/* Bytes of JIT code after a call that are searched for how the stack pointer is restored. */
+/* Bytes of JIT code after a call that are searched for the instruction that restores the Erlang
+ * stack pointer. */
 #define EBEAM_SITE_BYTES 256
 
 /* Bytes of a module's JIT record copied at load time, before it can be purged. */
 #define EBEAM_CODE_BYTES 32768
 
-/* Threads of a node that can be distinguished: OTP allows 1024 schedulers of each of three
+/* Threads of a node for which the maps have room: OTP allows 1024 schedulers of each of three
  * kinds. */
 #define EBEAM_THREADS 4096
 
-/* Largest parts of struct process that programs of events read at once, on any release.  QUEUES:
- * lengths of the inner queues (OTP 27 and later).  GC_PART, for a collection: from id to heap_sz or
- * flags, from old_hend or gen_gcs to state, from flags to state.  For a message: from data to the
- * size of its fragment. */
+/* Bytes of adjacent fields that event programs read at once (struct part), enough for any release.
+ * QUEUES: lengths of the inner message queues in struct process (OTP 27 and later).  GC_PART: what
+ * a collection changes in struct process, from id to heap_sz or flags, or from old_hend, gen_gcs or
+ * flags to state.  MESSAGE: ErtsMessage, from data to the used size of its heap fragment. */
 #define EBEAM_QUEUES  64
 #define EBEAM_GC_PART 512
 #define EBEAM_MESSAGE 80

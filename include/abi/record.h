@@ -48,7 +48,8 @@ enum rec_type {
 	REC_SCHEDULER = 70,
 };
 
-/* Of a raw record: it came after newer ones, and was given the time of the last of those. */
+/* Flag of a raw record that arrived after newer ones had been passed on: its time was replaced by
+ * that of the newest of them. */
 #define REC_LATE 1
 
 struct rec_header {
@@ -76,8 +77,8 @@ enum code_place {
 	PLACE_C_FROM_JIT = 3,  /* in C code that JIT code called */
 	PLACE_C_PROCESS =
 		4, /* in C code with a process current, not called from JIT code (dirty) */
-	PLACE_INTERPRETER = 5, /* as above on a normal scheduler of the emu flavour, whose code is
-				* no code of the processor; the stack is that of the last stop */
+	PLACE_INTERPRETER = 5, /* in the emulator loop of the emu flavour (no JIT); the stack is as
+				* it was when Process.stop was last stored */
 };
 
 /* How the Erlang stack pointer was found. */
@@ -136,7 +137,7 @@ struct rec_raw_sample {
 	uint64_t addrs[];
 };
 
-/* An Erlang process that is seen first, or a change of its name or label. */
+/* An Erlang process that is seen for the first time, or whose name or label has changed. */
 #define RAW_LABEL_WORDS 8
 struct rec_raw_process {
 	struct rec_header h;
@@ -153,8 +154,8 @@ struct rec_raw_process {
 /*
  * The C stack of a sample in C code, to be unwound by user space; it comes right before its sample,
  * with the same time and thread.  stack[] = the words from sp on.  If the stack is larger, or has
- * pages that were never written, which cannot be read: words of both ends, as one frame of 20 KiB
- * (PCRE2 has such) may be between them.
+ * pages that were never written (they cannot be read): its two ends.  What lies between them may
+ * be a single frame: PCRE2 has one of 20 KiB.
  */
 #define RAW_CSTACK_WORDS 1024
 #define RAW_CSTACK_LEAF	 512
@@ -171,9 +172,9 @@ struct rec_raw_cstack {
 	uint64_t stack[RAW_CSTACK_WORDS]; /* the record ends after nr_stack words */
 };
 
-/* Likewise, before a sample whose Erlang stack pointer is one of several candidates: user space
- * finds it by unwinding the C stack to the call from JIT code.  gap[] = the words of the Erlang
- * stack from `low` on; the sample's leaf part starts at `high`. */
+/* Comes right before a sample whose Erlang stack pointer is one of several candidates: user space
+ * finds out which by unwinding the C stack to the call from JIT code.  gap[] = words of the Erlang
+ * stack from `low` (the lowest candidate) on; the sample's leaf part starts at `high`. */
 #define RAW_GAP_WORDS 256
 struct rec_raw_gap {
 	struct rec_header h;
@@ -212,8 +213,9 @@ enum event_kind {
  * probes are enabled and disabled like those of events. */
 #define EVENT_CALLS	 63
 #define EVENT_CALLS_NAME "calls" /* in rec_coverage.kind: calls of C functions */
-/* In rec_coverage.kind: `work` is a return site (0 = all); later than `missed` and up to the
- * record's time returns to it may have been missed, by the thread os_tid (0 = by any). */
+/* In rec_coverage.kind: a gap in the returns of calls.  `work` is the address of a return site
+ * (0 = all sites), `missed` is a time: after it, and up to the time of the record, returns to the
+ * site in thread os_tid (0 = any thread) may not have been seen. */
 #define EVENT_CALL_GAPS_NAME "call_gaps"
 
 /* Type of a value: in a raw record | in REC_EVENT. */
@@ -273,13 +275,13 @@ enum event_word {
 		NR_EVENT_WORDS
 };
 
-/* Words that a term points to, copied with it: those at the address of a list or boxed term, then
- * those that these point to, breadth first. */
+/* Copy of words that a list or boxed term points to.  blocks[] of a record first has those of the
+ * event's own terms, then those that the copied words point to, breadth first. */
 #define EVENT_BLOCK_WORDS 8
 #define EVENT_BLOCKS	  32
 struct term_block {
 	uint64_t addr; /* of words[0] */
-	uint64_t term; /* that points to them */
+	uint64_t term; /* the list or boxed term */
 	uint64_t words[EVENT_BLOCK_WORDS];
 };
 
@@ -288,8 +290,8 @@ struct term_block {
 #define RAW_EVENT_TEXT	0x2u /* blocks[] has the text of its MFA, NUL terminated */
 /* The stack is of an earlier moment: its leaf is where the process was then, not FIELD_CODE. */
 #define RAW_EVENT_BEFORE 0x4u
-/* Blocks of text, each with so many bytes and a NUL: DTRACE_TERM_BUF_SIZE of dtrace-wrapper.h is
- * 256. */
+/* Blocks of the text of an MFA, and bytes of text in each before its NUL.  The VM's text has up to
+ * 256 bytes (DTRACE_TERM_BUF_SIZE of dtrace-wrapper.h). */
 #define EVENT_TEXT_BLOCKS 4
 #define EVENT_TEXT_BLOCK  63
 
@@ -302,13 +304,13 @@ struct rec_raw_event {
 	uint16_t nr_values;		  /* words, <= EVENT_RAW_WORDS */
 	uint16_t nr_blocks;		  /* <= EVENT_BLOCKS */
 	uint64_t epid;			  /* raw term of the process that it is about, or 0 */
-	uint64_t values[EVENT_RAW_WORDS]; /* without blocks the record may end after the last */
+	uint64_t values[EVENT_RAW_WORDS]; /* without blocks the record may end after nr_values */
 	struct term_block blocks[];
 };
 
-/* Words of the node's memory, copied at one instant: segments, each of TERM_SEGMENT_HEAD words
- * of head and its words.  What a word of a segment points to is in a later segment, breadth
- * first, or missing if there was no room. */
+/* A copy of terms from the node's memory, made at one instant: a sequence of segments, each of
+ * TERM_SEGMENT_HEAD words (address, TERM_SEGMENT_META) and the words copied from that address.
+ * What a word points to is in a later segment, breadth first, or missing if there was no room. */
 #define TERM_SEGMENT_HEAD  2
 #define TERM_SEGMENT_WORDS 64	/* at most */
 #define TERM_COPY_WORDS	   2048 /* of all segments, with their heads */
@@ -344,9 +346,9 @@ struct rec_raw_call {
 	uint64_t height;   /* words of the stack below that address: identifies the call */
 	uint32_t nr_terms; /* arguments; 1 for a return */
 	uint32_t used;	   /* words of segments, <= TERM_COPY_WORDS */
-	uint32_t cut;	   /* truncated by the limits */
+	uint32_t cut;	   /* 1: the copy was truncated by the limits */
 	uint32_t flags;	   /* RAW_CALL_* */
-	uint64_t addr;	   /* of the breakpoint; 0: of a C function */
+	uint64_t addr;	   /* address of the breakpoint; 0: a C function was called */
 	uint64_t slice;	   /* reductions before this slice of the process, + 1; 0 = unknown */
 	uint64_t words[];
 };
@@ -484,7 +486,7 @@ struct rec_sample {
 	uint32_t process; /* process id, 0 = none */
 	uint32_t stack;	  /* stack id, 0 = empty */
 	uint32_t thread;  /* thread id */
-	uint32_t weight;  /* samples that it stands for, or another unit: low 32 bits */
+	uint32_t weight;  /* low 32 bits: samples that this one stands for, or ns, bytes, words */
 	uint8_t kind;	  /* enum sample_kind */
 	uint8_t status;	  /* enum sample_status */
 	uint16_t pad;
@@ -507,8 +509,8 @@ struct rec_event {
 	uint64_t values[];
 };
 
-/* Whether events of a kind are watched from this time on, as throttling may disable probes for a
- * while.  Kinds without such a record are watched all the time. */
+/* Whether the probes of a kind of event are enabled from the time of the record on, as throttling
+ * may disable them for a while.  Kinds without such a record are watched all the time. */
 enum coverage_state {
 	COVERAGE_OFF = 0,
 	COVERAGE_ON = 1,
@@ -517,7 +519,7 @@ enum coverage_state {
 	NR_COVERAGE_STATES
 };
 
-/* With fewer steps of work (see below), shares are not derived from them. */
+/* No share is derived from fewer steps of rec_coverage.work. */
 #define COVERAGE_LEAST_STEPS 10000u
 
 struct rec_coverage {
@@ -527,9 +529,10 @@ struct rec_coverage {
 	uint32_t share_ppm; /* estimated share of all events so far that was seen */
 	uint32_t os_tid;    /* see EVENT_CALL_GAPS_NAME */
 	/*
-	 * Work of the node since the start, in steps, and steps in which the kind was not watched:
-	 * the share missed in an interval is the growth of `missed` by the growth of `work`.
-	 * Without a kind (id 0) only `work` is reported.  Steps are reductions, or 100 ns of CPU.
+	 * work: what the node has done since the start, in steps (reductions, or 100 ns of CPU).
+	 * missed: steps of these in which the kind was not watched.  The share missed in an
+	 * interval is the growth of `missed` divided by that of `work`.  Without a kind (id 0)
+	 * only `work` is reported.
 	 */
 	uint64_t work, missed;
 };
@@ -541,14 +544,14 @@ struct rec_scheduler {
 	uint32_t type;	 /* enum thread_type */
 	uint32_t number; /* 1.. of its type */
 	uint64_t duration_ns;
-	/* Time at work, by the VM's count; time of its thread on a CPU; time in which that was
-	 * runnable without one.  At most duration_ns each, or SCHEDULER_UNKNOWN. */
+	/* At work, as the VM measures it; its thread on a CPU; its thread runnable, but without a
+	 * CPU.  At most duration_ns each, or SCHEDULER_UNKNOWN. */
 	uint64_t working_ns, on_cpu_ns, cpu_wait_ns;
-	/* Samples at random moments; of these, those at work; of those, with a process, with a port
-	 * task. */
+	/* Samples at random moments; samples of these in which the scheduler worked; in which it
+	 * ran a process; in which it ran a port task. */
 	uint32_t samples, working, process, port;
-	/* Samples that show collections (ERTS_PSFLG_GC of the process), and those in one; 0 in
-	 * captures from before these were recorded. */
+	/* Samples for which ERTS_PSFLG_GC of the process could be read, and samples of these in a
+	 * collection; 0 in captures from before these were recorded. */
 	uint32_t gc_samples, gc;
 	/* 1: its run queue is suspended at the end, as it is not in schedulers_online, or as
 	 * multi-scheduling is blocked.  0 in captures from before this was recorded. */
@@ -565,7 +568,8 @@ enum counter_id {
 	NR_COUNTERS
 };
 
-/* Value so far; the last one counts.  By name, so that captures of other versions stay readable. */
+/* Value of a counter since the start; the last record of a counter has the final value.  Counters
+ * have names, not numbers, so that captures of other versions stay readable. */
 struct rec_counter {
 	struct rec_header h;
 	uint32_t name; /* string id: json name of counters.def */
@@ -601,13 +605,14 @@ _Static_assert(NR_EVENT_KINDS <= EVENT_CALLS && EVENT_CALLS < 64, "kinds are bit
 #define CALL_TRUNCATED 0x1u /* arguments or result were larger than the limits */
 #define CALL_STACK     0x2u /* `stack` has all callers, not only the last */
 #define CALL_ENDS      0x4u /* the end, if there is one, is in the recording */
-/* In the record of an end: a C function continued as another function, or may have: not the end. */
+/* In the record of an end: the C function continued as another function (a trap), or may have, so
+ * that the call has not ended yet. */
 #define CALL_GOES_ON 0x8u
 struct rec_call {
 	struct rec_header h;
 	uint32_t process, thread;
 	uint32_t kind;	   /* enum call_kind */
-	uint32_t function; /* 0 in an end: that of the call with that height */
+	uint32_t function; /* function id; 0 in an end: the call with this height has it */
 	uint32_t caller;   /* frame of the caller, 0 = unknown */
 	uint32_t cpu;
 	uint64_t height;    /* of the stack at the call, words: equal in a call and its end */
@@ -616,7 +621,7 @@ struct rec_call {
 	uint32_t nr_terms;  /* arguments; 1 for a return */
 	uint32_t text_size; /* of bytes[] */
 	uint32_t shape;	    /* string: shape of its arguments; 0 = not recorded */
-	uint32_t stack;	    /* of a call: with the function itself as leaf; 0 = not known */
+	uint32_t stack;	    /* stack id, of a call: its leaf is the function; 0 = not known */
 	uint8_t status;	    /* enum sample_status, of the stack */
 	/* Equal in two records of a process if it has not left its scheduler in between (or has
 	 * made no call since); 24 bits, 0 = not known. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Where the arguments of a USDT probe are at its site, by its ELF note: operands of the
- * instruction, each a constant, a register, or memory at an offset from one. */
+/* Where the arguments of a USDT probe are when its site is reached, as its ELF note describes
+ * them: each is a constant, in a register, or in memory at an offset from a register. */
 #ifndef EBEAM_ABI_USDT_H
 #define EBEAM_ABI_USDT_H
 
@@ -47,7 +47,8 @@ struct usdt_arg {
 	uint8_t pad[3];
 };
 
-/* How the value of a field is derived from an argument: argument | value. */
+/* How the value of a field is derived from an argument of the probe.  Comments have what the
+ * argument is, and after the bar what becomes the value. */
 enum usdt_value_type {
 	USDT_VALUE_NONE = 0,
 	USDT_VALUE_PID,	   /* text of a pid | its term; none unless it is local */
@@ -68,7 +69,7 @@ struct usdt_point {
 	uint8_t about;	    /* argument with the text of the event's pid, or USDT_NO_ARG */
 	uint8_t only_arg;   /* argument whose text must begin with `only`, or USDT_NO_ARG */
 	uint8_t nr_values;  /* fields, in order of the catalogue */
-	uint8_t by_process; /* no event if no process did it */
+	uint8_t by_process; /* 1: a hit without a process (`about`) is no event */
 	uint8_t pad[2];
 	char only[8];
 	struct {

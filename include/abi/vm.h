@@ -10,7 +10,7 @@
 #define TERM_NIL	   0x3bull
 #define TERM_IS_LIST(t)	   (((t)&3) == 1) /* a cons; [] is not one */
 #define TERM_IS_BOXED(t)   (((t)&3) == 2)
-#define TERM_IS_HEADER(t)  (((t)&3) == 0) /* on a heap; on a stack: a return address */
+#define TERM_IS_HEADER(t)  (((t)&3) == 0) /* of a word on a heap; on a stack: return address */
 #define TERM_IS_POINTER(t) (TERM_IS_LIST(t) || TERM_IS_BOXED(t))
 #define TERM_IS_ATOM(t)	   (((t)&0x3f) == 0x0b)
 #define TERM_IS_CATCH(t)   (((t)&0x3f) == 0x1b)
@@ -24,7 +24,7 @@
 /* Address in a list or boxed term; bit 0x4 marks a literal. */
 #define TERM_ADDR(t) ((t) & ~7ull)
 
-/* The first word of a boxed term: two 0 bits, four of the tag, the arity. */
+/* The header word of a boxed term: two bits 0, four bits of subtag, then the arity. */
 #define HEADER_SUBTAG(h)   ((h)&0x3f)
 #define HEADER_ARITY(h)	   ((h) >> 6)
 #define HEADER_IS_TUPLE(h) (HEADER_SUBTAG(h) == SUBTAG_TUPLE)
@@ -50,9 +50,9 @@
 #define SUBTAG_EXTERNAL_REF  0x38
 #define SUBTAG_MAP_26	     0x3c /* up to OTP 26 */
 
-/* ErlSubBits, erl_bits.h of OTP 27 to 29: low bits of the word with the address of its bytes.
- * If these are, or were, writable, they may have moved from that address: then use the Binary
- * that the BinRef points to. */
+/* ErlSubBits.base_flags, erl_bits.h of OTP 27 to 29: the address of a bitstring's bytes, with
+ * flags in its low bits.  VOLATILE: the bytes are or were writable, so they may have moved since;
+ * then their address is in the Binary that the BinRef points to. */
 #define SUB_BITS_FLAGS	  3ull
 #define SUB_BITS_VOLATILE 2
 
@@ -107,6 +107,6 @@
 #define SSI_FLG_WAITING (1u << 3)
 /* ErtsRunQueue.flags */
 #define RUNQ_FLG_SUSPENDED (1u << 22)
-#define RUNQ_FLG_MSB_EXEC  (1u << 28) /* of scheduler 1 while multi-scheduling is blocked */
+#define RUNQ_FLG_MSB_EXEC  (1u << 28) /* run queue of scheduler 1: multi-scheduling is blocked */
 
 #endif
