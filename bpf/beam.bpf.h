@@ -44,13 +44,14 @@ INLINE bool read_u32(uint64_t addr, uint32_t *value)
  * hundreds of bytes.  If the layout has them too far apart, each is read when it is needed; as
  * the layout is constant when a program is loaded, only one of the two ways is in its code then. */
 struct part {
-	uint64_t *words; /* buffer on the stack, `room` bytes */
-	uint64_t addr;	 /* of the struct */
-	int32_t low, high;
+	uint64_t *words;   /* buffer of `room` bytes */
+	uint64_t addr;	   /* of the struct */
+	int32_t low, high; /* offsets of the first and after the last byte, multiples of 8 */
 	uint32_t room;
 };
 
-/* The range from `low` to `high`, in either order; fields in between are available, too. */
+/* The part with the words of two fields and all between them: low and high are the offsets of the
+ * fields, in either order. */
 INLINE struct part part_of(uint64_t addr, int32_t low, int32_t high, uint64_t *words, uint32_t room)
 {
 	struct part p = {.words = words, .addr = addr, .room = room};

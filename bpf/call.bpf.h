@@ -31,7 +31,7 @@ struct {
 	__type(value, struct call_site_hit);
 } call_site_hits SEC(".maps");
 
-/* By number of the function. */
+/* Conditions of calls, by number of the function. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, EBEAM_CALL_FUNCTIONS);
@@ -239,8 +239,8 @@ INLINE struct call_site_hit *call_site_hit(const struct user_regs *hit, uint64_t
 	return h;
 }
 
-/* A hit of a breakpoint.  left: reductions left in the slice; nr: number of the hit, of its perf
- * event (0 = not known); on_ns: time for which that had been on. */
+/* A hit of a breakpoint.  left: reductions left in the slice; nr: how many hits its perf event has
+ * counted (0 = not known); on_ns: time for which the perf event has been enabled. */
 INLINE void call_hit(const struct user_regs *hit, uint32_t left, uint64_t nr, uint64_t on_ns)
 {
 	struct call_point *p = bpf_map_lookup_elem(&call_points, &hit->ip);
@@ -387,7 +387,7 @@ EVENT_ENTRY(call_function)
  * error.h of OTP 25 to 29. */
 #define FREASON_TRAP (1u << 10)
 
-/* True if it raised an exception, which is reported as an event of its own. */
+/* True if a C function that returned no value raised an exception, which is an event of its own. */
 INLINE bool call_raised(uint64_t process)
 {
 	uint64_t reason = FREASON_TRAP;

@@ -15,7 +15,7 @@ struct jit_descriptor {
 	uint64_t relevant, first;
 };
 
-/* All of it, or false and zeros. */
+/* Reads `size` bytes, or returns false and fills *to with zeros. */
 INLINE bool read_code(uint64_t addr, void *to, uint32_t size)
 {
 	if (bpf_probe_read_user(to, size, (const void *)addr) == 0)
@@ -27,7 +27,7 @@ INLINE bool read_code(uint64_t addr, void *to, uint32_t size)
 /* Head of a module's record (jit/beam_jit_metadata.cpp, OTP 25 to 29; jit/x86/beam_asm.cpp, OTP
  * 24). */
 struct jit_module {
-	uint32_t kind, pad; /* 1 = module; OTP 24: number of ranges, which is larger */
+	uint32_t kind, pad; /* 1 = module; OTP 24: number of ranges, more than 1 in a module */
 	uint64_t base;
 	uint32_t nr_ranges, code_size; /* OTP 24: u64 code size */
 };
@@ -40,8 +40,8 @@ INLINE uint32_t code_size_of(const struct jit_module *m)
 	return m->kind == 1 ? m->code_size : 0;
 }
 
-/* New code may be in a new mapping, which user space has not reported yet: counts as JIT code from
- * now on.  User space will report the whole mapping. */
+/* Makes new code count as JIT code from now on, as it may be in a new mapping, which user space has
+ * not reported yet.  Later user space reports the whole mapping. */
 INLINE void cover(const struct jit_entry *e)
 {
 	struct jit_module m;
@@ -64,7 +64,8 @@ INLINE void cover(const struct jit_entry *e)
 		state.jit_hull.end = end;
 }
 
-/* Loading code may take half of a ring; the other half is for samples. */
+/* Whether the ring has room for a copy of code: these may fill half of it, the other half is for
+ * samples. */
 INLINE bool has_room(uint32_t size)
 {
 	void *rb = ring();

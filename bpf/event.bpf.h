@@ -20,7 +20,8 @@ INLINE uint32_t epoch_of(enum event_kind a, enum event_kind b)
 	return switches.epoch[a] + switches.epoch[b];
 }
 
-/* A USDT probe gives the kind, so a uprobe that is attached for other kinds must not. */
+/* True if a USDT probe emits events of this kind: then a uprobe, attached for other kinds, must
+ * not. */
 INLINE bool from_usdt(enum event_kind kind)
 {
 	return config.usdt_kinds >> kind & 1;
@@ -60,8 +61,8 @@ INLINE bool is_call(const uint64_t mfa[3])
 	       mfa[2] == config.event_who.call[2];
 }
 
-/* Whether the process has the selected initial call.  A process of proc_lib has it only after its
- * start. */
+/* Whether the process has the selected initial call.  That of a process of proc_lib is in its
+ * dictionary only after its start: until then CALL_UNKNOWN. */
 INLINE uint32_t call_of(uint64_t process, uint32_t process_state)
 {
 	uint64_t mfa[3], dictionary, term = 0;
@@ -109,7 +110,7 @@ GLOBAL_FN int who_read(uint64_t process, uint64_t epid)
 	return 1;
 }
 
-/* For a process that was just created and has not run yet. */
+/* The same for a process that was just created to run `mfa`, and has not run yet. */
 INLINE void who_starts(uint64_t epid, const uint64_t mfa[3])
 {
 	struct who_value now = {};
@@ -123,7 +124,8 @@ INLINE void who_starts(uint64_t epid, const uint64_t mfa[3])
 	bpf_map_update_elem(&event_who_seen, &epid, &now, BPF_ANY);
 }
 
-/* Uses what was known at the last epid_of(). */
+/* Whether events of this process are selected.  Its name and initial call are as the last epid_of()
+ * has read them. */
 INLINE bool is_about(uint64_t epid)
 {
 	struct who_value *v;
@@ -157,7 +159,7 @@ INLINE bool is_who(const volatile struct event_who *who, uint64_t process, uint6
 	return !who->name || (process && name_of(process) == who->name);
 }
 
-/* ---- numbers only ---------------------------------------------------------------------------- */
+/* ---- cookies, hits and counts ---------------------------------------------------------------- */
 
 struct no_programs_map event_no_programs SEC(".maps");
 
@@ -208,7 +210,7 @@ INLINE struct event_work *event_hit(struct pt_regs *ctx)
 	return w;
 }
 
-/* At the end of the program. */
+/* Adds the run time of the program, at its end; w is what event_hit() returned. */
 INLINE void event_done(struct event_work *w)
 {
 	if (w)
@@ -232,7 +234,7 @@ INLINE void event_done(struct event_work *w)
 #define EVENT_ENTRY(name)  EVENT_PROGRAM_IN("uprobe", name)
 #define EVENT_RETURN(name) EVENT_PROGRAM_IN("uretprobe", name)
 
-/* Counts need no time. */
+/* The time stamp of an event; 0 if events are only counted, as that needs no time. */
 INLINE uint64_t event_now(void)
 {
 	return config.counting ? 0 : bpf_ktime_get_ns();
@@ -265,7 +267,7 @@ INLINE void count_event(enum event_kind kind)
 		__sync_fetch_and_add(&n->produced, 1);
 }
 
-/* In counts_all(), this is all that is done for an event. */
+/* If counts_all() is true, this is all that is done for an event.  Returns 0, for the program. */
 INLINE int count_if_wanted(enum event_kind kind)
 {
 	if (wanted(kind))
@@ -300,7 +302,7 @@ INLINE void count_sums(enum event_kind kind, uint64_t size, uint64_t ns)
 /* Declared here for the functions below. */
 INLINE uint64_t epid_of(uint64_t process);
 
-/* 0 if all events are counted, as it is not needed then. */
+/* The identifier of a process; 0 if counts_all() is true, as it is not needed then. */
 INLINE uint64_t epid_if_wanted(uint64_t process)
 {
 	return counts_all() ? 0 : epid_of(process);
@@ -407,7 +409,7 @@ INLINE void event_end_term(struct rec_raw_event *rec, uint16_t nr_values)
 		count_lost(rec->kind);
 }
 
-/* Called by event_seen(). */
+/* Reads a process for process_seen(), which emits it; 0 = it cannot be read. */
 GLOBAL_FN int event_read_process(uint64_t process, uint64_t ts_ns)
 {
 	struct process_view p = {};

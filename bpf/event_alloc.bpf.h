@@ -39,7 +39,8 @@ enum {
 	CARRIER_VALUES
 };
 
-/* Number and bytes of carriers, by source, then of blocks, of this allocator. */
+/* Sets out[0] and out[1] to the number and bytes of carriers, of all sources; out[2] and out[3] to
+ * the number and bytes of blocks of the allocator `type`.  EVENT_UNKNOWN if they cannot be read. */
 INLINE void carrier_stats(uint64_t stats, uint64_t blocks, uint32_t type, uint64_t *out)
 {
 	uint64_t carriers[2 * CARRIER_SOURCES], own[2];
@@ -83,7 +84,8 @@ INLINE void allocator_values(uint64_t allctr, uint64_t *values)
 		read_u32(allctr + config.layout.allctr_ix, &ix) ? ix : EVENT_UNKNOWN;
 }
 
-/* `made`: 1 for a new carrier, as the allocator has not counted it yet. */
+/* many: for many blocks (mbc), else for one (sbc).  made: 1 for a new carrier, which the allocator
+ * has not counted yet. */
 INLINE void carrier_event(struct pt_regs *ctx, enum event_kind kind, uint64_t allctr, bool many,
 			  uint64_t size, uint32_t made)
 {
@@ -230,9 +232,9 @@ INLINE bool carrier_in_use(uint64_t carrier)
 	return sum != 0;
 }
 
-/* A carrier for many blocks is removed from the trees of an allocator, or added.  When it is
- * destroyed it is empty; if it is not empty it goes to the pool, or comes from there
- * (abandon_carrier() and create_carrier(), erl_alloc_util.c of OTP 25 to 29). */
+/* An allocator removes a carrier for many blocks from its trees, or adds one.  Both also happen
+ * when a carrier is destroyed or made, but then it is empty: only a carrier with blocks goes to the
+ * pool or comes from it (abandon_carrier(), create_carrier(); erl_alloc_util.c, OTP 25 to 29). */
 INLINE void pool_event(struct pt_regs *ctx, enum event_kind kind)
 {
 	uint64_t ts_ns = event_now(), allctr = ctx->di, carrier = ctx->si, header, process, epid;

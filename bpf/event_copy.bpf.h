@@ -115,7 +115,7 @@ INLINE void nif_event(struct pt_regs *ctx, enum event_kind kind, uint64_t proces
 	}
 }
 
-/* A count of returns alone needs nothing of the call. */
+/* True if only numbers of calls and returns are needed: then a return needs nothing of its call. */
 INLINE bool nif_counts(void)
 {
 	return counts_all() && !config.count_sums;

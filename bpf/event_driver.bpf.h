@@ -3,13 +3,13 @@
  * Events of drivers: uprobes on their callbacks, found in erts_driver_t.  A callback gets the
  * driver's own data, not the port.  The port is the one whose tasks this thread runs, or that a
  * process calls directly: for both the VM sets current_port of the scheduler (erl_port_task.c
- * erts_port_task_execute(), io.c try_imm_drv_call(), OTP 25 to 29).  There are two other callers,
- * which have the port as first argument, so a probe on them keeps it.  If these have no symbol, the
- * port is found by a callee-saved register, as they need it after the callback.  A port is accepted
- * only if it has the data that the callback got.
+ * erts_port_task_execute(), io.c try_imm_drv_call(), OTP 25 to 29).  Two other functions call
+ * callbacks: their first argument is the port, which a probe on them keeps (event_port_kept).  If
+ * these have no symbol, the port is searched in the callee-saved registers, as they need it after
+ * the callback.  A port is accepted only if it has the data that the callback got.
  *
- * The cookie of a probe is the address of the driver; its lowest bit is set if other drivers have
- * the same callback, so that the driver is that of the port.
+ * The cookie of a probe is the address of the driver, with EVENT_COOKIE_SHARED if other drivers
+ * have the same callback: then the driver is known from the port only.
  */
 #ifndef EBEAM_BPF_EVENT_DRIVER_H
 #define EBEAM_BPF_EVENT_DRIVER_H
@@ -117,7 +117,7 @@ INLINE uint64_t port_with(struct pt_regs *ctx, uint64_t data)
 	return counts_all() ? 0 : port_search_with(ctx, data);
 }
 
-/* epid, if that process runs on this thread; else 0. */
+/* Address of the process `epid` if it runs on this thread; else 0. */
 INLINE uint64_t process_here(uint64_t epid)
 {
 	struct thread_info *t = scheduler_here();
@@ -336,7 +336,7 @@ EVENT_ENTRY(event_driver_start)
 	return 0;
 }
 
-/* A counter of a port. */
+/* A counter of bytes of a port, by its offset; EVENT_UNKNOWN if it cannot be read. */
 INLINE uint64_t port_bytes(uint64_t port, int32_t counter)
 {
 	uint64_t bytes;
@@ -348,8 +348,8 @@ INLINE uint64_t port_bytes(uint64_t port, int32_t counter)
  * port; ErlDrvTermData dport; ...}: the port's address and id */
 #define INET_PORT 24
 
-/* Bytes received.  For a socket of inet_drv its own counter, as the port's counter only has data
- * that is not delivered as messages. */
+/* Bytes that a port has received.  For a socket of inet_drv the driver's own counter, as that of
+ * the port lacks data that was delivered as messages. */
 INLINE uint64_t port_received(uint64_t port)
 {
 	uint64_t data, head[2], n[3]; /* recv_oct, recv_cnt, recv_max */

@@ -46,8 +46,8 @@ INLINE void collections(uint64_t process, struct event_thread *t, struct entered
 	}
 }
 
-/* Both parts of the process are read into memory of the thread, one after the other, as the BPF
- * stack is too small for them. */
+/* This and gc_read_old() read a part of struct process each, into the same memory of the thread, as
+ * the BPF stack is too small for both. */
 INLINE void gc_read_young(uint64_t process, struct event_thread *t, struct entered_gc *gc)
 {
 	struct part p = part_of(process, config.layout.process_id, config.layout.process_heap_sz,
@@ -108,7 +108,8 @@ INLINE bool heap_sizes_asked(void)
 	return asked(EVENT_PROCESS_HEAP_GROW) || asked(EVENT_PROCESS_HEAP_SHRINK);
 }
 
-/* Reads only what distinguishes the kinds; flags if they are needed. */
+/* Reads only what distinguishes minor from major collections, and with `flags` also
+ * Process.flags. */
 INLINE void gc_read_kind(uint64_t process, struct event_thread *t, struct entered_gc *gc,
 			 bool flags)
 {
@@ -222,7 +223,7 @@ EVENT_ENTRY(event_gc)
 }
 
 /* Eterm erts_gc_after_bif_call_lhf(Process *p, ErlHeapFragment *live_hf_end, Eterm result,
- * Eterm *regs, Uint arity), erl_gc.c: needs nothing */
+ * Eterm *regs, Uint arity), erl_gc.c: collects without a need for free words */
 EVENT_ENTRY(event_gc_after_bif)
 {
 	gc_entered(ctx->di, 0);
@@ -263,7 +264,7 @@ INLINE void gc_end(enum event_kind kind, uint64_t ts_ns, uint64_t epid, uint16_t
 	event_end(rec, 4);
 }
 
-/* After a collection: the event of a heap with another size; below, of one that took long. */
+/* Emits process_heap_grow or process_heap_shrink if the collection changed the size of the heap. */
 INLINE void gc_heap_resized(uint64_t ts_ns, uint64_t epid, uint16_t flags,
 			    const struct entered_gc *was, const struct entered_gc *now)
 {

@@ -49,7 +49,7 @@ INLINE uint64_t message_words(uint64_t sender, uint64_t receiver, uint64_t messa
 		return combined;
 	if (data)
 		return read_u64(data + HFRAG_USED_SIZE, &size) ? size : EVENT_UNKNOWN;
-	/* To itself: the term is not copied. */
+	/* A process does not copy a message to itself, unless it keeps messages off heap. */
 	if (sender == receiver) {
 		if (!read_u32(receiver + config.layout.process_state, &flags))
 			return EVENT_UNKNOWN;
@@ -102,8 +102,8 @@ INLINE void queued(uint64_t receiver, uint64_t from, uint64_t size, uint64_t ts_
 #define PID_REF_WORDS  4
 #define PID_REF_PID    24
 
-/* Beside the message and a copy of the alias the signal has a tuple of so many words: from,
- * message, alias and a pointer in two halves; without alias if it is sent to a pid. */
+/* Words of the tuple that such a signal has beside the message and a copy of the alias: header,
+ * from, message, alias, and a pointer in two halves.  Sent to a pid it has no alias. */
 #define ALIAS_TUPLE 6
 #define PRIO_TUPLE  5
 
@@ -197,7 +197,8 @@ EVENT_ENTRY(event_send_to_alias)
 	return 0;
 }
 
-/* Memory for that message is allocated; words: in total. */
+/* Reports the message to an alias when memory for its signal is allocated: so many words in
+ * total. */
 INLINE void alias_allocated(struct pt_regs *ctx, struct event_thread *t, uint64_t receiver,
 			    uint64_t words)
 {
@@ -238,7 +239,8 @@ EVENT_ENTRY(event_alloc_message)
 	return 0;
 }
 
-/* Queued by a process with epid `from`; sender 0: its struct is not known. */
+/* Emits message_send and message_queued for a message from the process `from`; sender: its address,
+ * 0 = not known. */
 INLINE void queued_by_process(struct pt_regs *ctx, uint64_t sender, uint64_t from,
 			      uint64_t receiver, uint64_t message, uint64_t term)
 {
@@ -286,8 +288,8 @@ EVENT_ENTRY(event_queue_proc_message)
  * static void queue_messages(Process *receiver, ErtsProcLocks receiver_locks, ErtsMessage *first,
  * ErtsMessage **last, Uint len), erl_message.c of OTP 24, called by erts_send_message() where that
  * has an inlined copy of erts_queue_proc_message().  The message is complete by then.  A signal may
- * be in the list before it: `last` is the link of the message itself.  Lists of messages of a NIF
- * come here, too, and are no events, as elsewhere.
+ * be in the list before it: `last` is the link of the message itself.  Lists of messages that a NIF
+ * sends come here, too: they are no events, as in other releases.
  */
 EVENT_ENTRY(event_queue_messages)
 {
@@ -423,7 +425,7 @@ INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 		count_event(EVENT_MESSAGE_RECEIVE);
 		return;
 	}
-	/* First the position in the queue, then the message. */
+	/* sig_qs.save is the address of the pointer to the message. */
 	if (read_u64(process + config.layout.process_sig_qs_save, &at) && read_u64(at, &at))
 		read_u64(at + config.layout.message_m + 16, &from);
 	event_seen(process, epid, ts_ns);

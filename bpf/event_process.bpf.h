@@ -69,10 +69,10 @@ INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t parent
 	}
 }
 
-/* A pid; THE_NON_VALUE on failure. */
+/* Whether erl_create_process() succeeded: the result is a pid, not THE_NON_VALUE. */
 #define SPAWNED(result) (((result)&0xf) == 3)
 
-/* Without process_link a count needs nothing of the call. */
+/* Counts a spawn when it returns; nothing of the call is needed, as links are not counted. */
 INLINE int count_spawn(uint64_t child)
 {
 	if (!SPAWNED(child))
@@ -251,7 +251,7 @@ EVENT_RETURN(event_register_return)
 }
 
 /* int erts_unregister_name(Process *c_p, ErtsProcLocks locks, Port *c_prt, Eterm name), register.c;
- * name 0: whatever it is registered as. */
+ * name 0: the name under which the process or port is registered. */
 EVENT_ENTRY(event_unregister)
 {
 	uint64_t ts_ns, process = ctx->di, name = ctx->cx, by;
@@ -284,7 +284,8 @@ EVENT_ENTRY(event_unregister)
 	return 0;
 }
 
-/* Process hibernates; `regs`: module, function, arguments; 0: it continues where it is. */
+/* A process hibernates.  regs: address of module, function and arguments to continue with; 0: it
+ * continues where it is. */
 INLINE int hibernates(struct pt_regs *ctx, uint64_t process, uint64_t regs)
 {
 	uint64_t ts_ns, epid, reg[3] = {0, 0, TERM_NIL};
@@ -342,7 +343,8 @@ struct running {
 	uint32_t state, pad;
 };
 
-/* Single reads: struct part twice, with a stack walk, would not fit on the BPF stack. */
+/* Single reads, as the buffer of a struct part, twice and with a stack walk, would not fit on the
+ * BPF stack.  False if a field cannot be read. */
 INLINE bool running_read(uint64_t process, struct running *r)
 {
 	return read_u64(process + config.layout.process_id, &r->epid) &&
@@ -350,7 +352,8 @@ INLINE bool running_read(uint64_t process, struct running *r)
 	       read_u32(process + config.layout.process_state, &r->state);
 }
 
-/* Updates what is known of the process, if events are selected by that. */
+/* Whether an event of this kind and process is wanted.  First updates what is known of the process,
+ * if events are selected by name or initial call. */
 INLINE bool running_wanted(enum event_kind kind, uint64_t process, const struct running *r)
 {
 	if (!wanted(kind))
@@ -381,7 +384,7 @@ INLINE void scheduled(struct pt_regs *ctx, uint64_t process, const struct runnin
 	}
 }
 
-/* A process leaves a scheduler: reports a long slice. */
+/* A process leaves a scheduler: emits long_schedule if its slice was long enough. */
 INLINE void slice_ends(struct pt_regs *ctx, uint64_t process, const struct running *r,
 		       uint64_t reductions, uint64_t ts_ns)
 {
@@ -499,6 +502,7 @@ EVENT_RETURN(event_schedule_return)
 	return 0;
 }
 
+/* Emits process_runnable; not if Process.state has one of the bits of `unless`. */
 INLINE void runnable(struct pt_regs *ctx, uint64_t process, uint32_t unless)
 {
 	uint64_t ts_ns, epid, here = 0, by;

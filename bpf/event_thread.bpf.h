@@ -6,6 +6,7 @@
 
 #include "maps.bpf.h"
 
+/* Global functions of these files need names of their own, as sample.bpf.c has them, too. */
 #define in_jit_mapping	event_in_jit_mapping
 #define walk_leaf_chunk event_walk_leaf_chunk
 #define walk_root_chunk event_walk_root_chunk
@@ -32,7 +33,7 @@ struct {
 
 struct event_switches switches = {};
 
-/* Functions that a thread has entered and not left yet; entries of another epoch are ignored. */
+/* A collection that a thread has entered and not left yet; of an older epoch it is ignored. */
 struct entered_gc {
 	uint64_t process, epid, ts_ns, need, heap, old_heap, collections, reclaimed;
 	uint64_t used, last_message; /* if dirty: words in use; last message of the queues */
@@ -57,8 +58,8 @@ struct port_search {
 	uint64_t data, driver; /* driver 0 = any of those that share the callback */
 };
 
-/* By thread, as the BPF stack is too small; and functions (GLOBAL_FN) find their operands here,
- * as kernels before 5.12 do not pass them pointers. */
+/* State of a thread between probes, and memory for which the BPF stack is too small.  Functions
+ * (GLOBAL_FN) find operands here, as kernels before 5.12 do not pass them pointers. */
 struct event_thread {
 	struct {
 		/* A message to an alias that is reported when its size is known.  User space reads
@@ -67,10 +68,10 @@ struct event_thread {
 		uint64_t sender, from, to, alias, extra, ts_ns;
 		uint32_t epoch, pad;
 	} to_alias;
-	uint64_t esdp;	/* of a thread that has collected, constant then; 0 = not known */
+	uint64_t esdp;	/* ErtsSchedulerData, known from the first collection on; 0 = not yet */
 	uint64_t dirty; /* esdp is of a dirty scheduler */
 	struct entered_gc gc, usdt_gc;
-	uint64_t process_part[EBEAM_GC_PART / 8]; /* of a process that is collected, as read last */
+	uint64_t process_part[EBEAM_GC_PART / 8]; /* buffer for a struct part of struct process */
 	/* For counts alone: counters of this scheduler after the last collection. */
 	struct {
 		uint64_t collections, reclaimed;
@@ -93,7 +94,7 @@ struct event_thread {
 	struct {
 		uint64_t port, epoch; /* the port whose tasks run */
 	} port_task;
-	uint64_t port_kept; /* argument of a function that may call its driver next */
+	uint64_t port_kept; /* port whose driver the running function may call */
 	struct {
 		uint64_t allctr, size_at, old_size;
 		uint32_t many, epoch;
@@ -112,12 +113,12 @@ struct event_thread {
 		uint64_t process, epoch; /* process for which copy_object_x() copies */
 	} copy_to;
 	struct {
-		uint64_t process, x, epoch; /* whose exception is handled; its X registers */
+		uint64_t process, x, epoch; /* process with the exception; its X registers */
 		uint64_t stack_ns;	    /* time of the stack where it was raised; 0 = none */
 	} error;
 	struct message_walk messages;
 	struct port_search ports;
-	struct event_with_term event; /* that is under construction */
+	struct event_with_term event; /* the record under construction */
 };
 /* User space removes threads that have ended. */
 struct {
@@ -247,7 +248,7 @@ INLINE uint64_t between_probes(uint64_t entered_ns, uint64_t returned_ns)
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* Walks the stack of the process in the scratch, and emits it; 1 = done. */
+/* Walks the stack of the process that the thread's scratch names, and emits it; 1 = emitted. */
 GLOBAL_FN int event_walk(void)
 {
 	struct event_scratch *s = event_scratch_here();

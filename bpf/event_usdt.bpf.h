@@ -52,7 +52,7 @@ INLINE bool usdt_begin(struct pt_regs *ctx, struct usdt_hit *hit)
 	return hit->point != 0;
 }
 
-/* Value of an argument; EVENT_UNKNOWN, which is not an address either, if it cannot be read. */
+/* Value of an argument; EVENT_UNKNOWN, which is no valid address either, if it cannot be read. */
 INLINE uint64_t usdt_arg(const struct usdt_hit *hit, uint32_t i)
 {
 	const struct usdt_arg *a;
@@ -74,9 +74,10 @@ INLINE uint64_t usdt_arg(const struct usdt_hit *hit, uint32_t i)
 	if (a->type == USDT_ARG_MEMORY) {
 		uint64_t addr = value + a->offset;
 
+		/* Four bytes are read of smaller values, too: on the C stack or in a struct more
+		 * follows. */
 		value = 0;
-		if (a->size == 8 ? !read_u64(addr, &value)
-				 : !read_user(addr, &value, 4)) /* of the C stack or a struct */
+		if (a->size == 8 ? !read_u64(addr, &value) : !read_user(addr, &value, 4))
 			return EVENT_UNKNOWN;
 	}
 	value >>= a->shift & 8;
@@ -245,7 +246,8 @@ INLINE uint32_t usdt_put(struct rec_raw_event *rec, uint32_t at, uint8_t type, u
 	return 1;
 }
 
-/* True unless `only` differs: then the probe fires for another event. */
+/* Whether the hit is an event of the point's kind: the probe may also fire for another event, which
+ * has another text than `only`. */
 INLINE bool usdt_is_meant(const struct usdt_hit *hit)
 {
 	uint64_t want, have = 0;

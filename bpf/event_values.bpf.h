@@ -116,7 +116,7 @@ INLINE bool has_words(uint64_t term)
 	return TERM_IS_LIST(term) || TERM_IS_BOXED(term);
 }
 
-/* One with room for the words of one term. */
+/* A record with room for the words of one term. */
 struct event_with_block {
 	struct rec_raw_event rec;
 	struct term_block block;
@@ -171,10 +171,9 @@ INLINE uint64_t old_heap_words(uint64_t process)
 #define HFRAG_USED_SIZE 32
 #define COMBINED_HFRAG	1
 
-/* FS_ON_HEAP_MSGQ of sig_qs.flags, F_ABANDONED_HEAP_USE of Process.flags, erl_process.h of OTP 25
- * to 29; ErtsMessage {next, data, m[]}: m[0] of a signal that is no message looks like an external
- * pid, and of a message that came from another node and was not decoded it is nothing
- * (erl_message.h). */
+/* ErtsMessage {next, data, m[]}, erl_message.h of OTP 25 to 29.  m[0] is the term of a message; in
+ * a signal that is no message it has the header tag of an external pid, and in a message from
+ * another node that is not decoded yet it is THE_NON_VALUE. */
 #define SIGNAL_MASK	  0x3f
 #define SIGNAL_NO_MESSAGE 0x30
 #define MESSAGE_UNDECODED 0
@@ -195,8 +194,8 @@ GLOBAL_FN uint64_t fragment_words(uint64_t fragment)
 	return EVENT_UNKNOWN;
 }
 
-/* Walks a part of a queue of messages: 1 = there are more, 0 = that was all, -1 = it cannot be
- * read. */
+/* Adds up the words of the next MESSAGES_AT_ONCE messages of a queue: 1 = there are more messages,
+ * 0 = the queue ended, -1 = a message cannot be read. */
 #define MESSAGES_AT_ONCE 128
 GLOBAL_FN int message_walk(void)
 {
@@ -229,7 +228,7 @@ GLOBAL_FN int message_walk(void)
 	return 1;
 }
 
-/* Result: messages are kept off heap, so none is moved. */
+/* *last of words_of_messages() if messages are kept off heap, so that none is moved. */
 #define MESSAGES_STAY 1
 
 /*
@@ -289,9 +288,9 @@ INLINE bool is_last_message(uint64_t process, uint64_t last)
 	return end == (last ? last : start);
 }
 
-/* Words in use on the heaps of a process, with fragments but without the messages above.  If the
- * heap was abandoned, as its collection was delayed, its last word has the size, or all of it
- * counts (young_gen_usage() again). */
+/* Words in use on the heaps of a process, with heap fragments but without messages.  A heap that
+ * was abandoned, as its collection was delayed, counts too: with all its words, or with the number
+ * in its last word if F_ABANDONED_HEAP_USE is set (young_gen_usage() of erl_gc.c). */
 INLINE uint64_t words_used(uint64_t process)
 {
 	uint64_t heap, htop, old_heap, old_htop, mbuf, abandoned, size, words;
@@ -316,8 +315,9 @@ INLINE uint64_t words_used(uint64_t process)
 	return words;
 }
 
-/* Messages in the mailbox.  Up to OTP 26 the sum of two counters, which include other signals in
- * the queues; since 27 messages of signals that are still to be handled are missing. */
+/* Messages in the mailbox; EVENT_UNKNOWN if it cannot be read.  Up to OTP 26 the sum of two
+ * counters, which include other signals in the queues; since OTP 27 messages that are sent as
+ * signals, as to an alias, are missing until the signal is handled. */
 INLINE uint64_t queue_len(uint64_t process)
 {
 	uint64_t words[EBEAM_QUEUES / 8], inner = 0, outer = 0, offset = 0;
@@ -350,7 +350,7 @@ INLINE uint64_t table_entry(const volatile struct id_table *t, uint64_t term)
 	return entry;
 }
 
-/* The process of that pid, 0 = none. */
+/* Address of the process with that pid, 0 = none. */
 INLINE uint64_t process_with(uint64_t epid)
 {
 	uint64_t process = table_entry(&config.processes, epid), id = 0;

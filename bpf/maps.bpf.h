@@ -28,7 +28,7 @@ struct counters_map {
 extern struct counters_map counters SEC(".maps");
 
 /* Thread pointer -> scheduler.  Elements come from user space, if the scheduler arrays are known,
- * and from samples in JIT code, where registers have both. */
+ * and from samples in JIT code, where registers lead to the scheduler (learn_thread()). */
 struct threads_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EBEAM_THREADS);

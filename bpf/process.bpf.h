@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Emits what user space needs of a process, which may have exited before that can read it:
- * registered name, initial call, label.  At first sight, and when one of them has changed. */
+/* Emits what user space needs of a process, which may have exited before user space can read it:
+ * registered name, initial call, label.  Does so when a process is seen for the first time, and
+ * when one of the three has changed. */
 #ifndef EBEAM_BPF_PROCESS_H
 #define EBEAM_BPF_PROCESS_H
 
@@ -69,7 +70,7 @@ INLINE void process_read_value(const struct process_view *p, struct process_valu
 	dictionary_get(dictionary, &config.process_label, &v->label);
 }
 
-/* True if it was read less than PROCESS_RECHECK_NS ago. */
+/* True if the process was read less than PROCESS_RECHECK_NS ago. */
 INLINE bool process_known(uint64_t epid, uint64_t ts_ns)
 {
 	struct process_value *v = bpf_map_lookup_elem(&processes, &epid);
@@ -90,7 +91,7 @@ INLINE void process_seen(const struct process_view *p, uint64_t ts_ns)
 		return;
 	if (old)
 		now = *old;
-	/* After a collection it is read again, at the next sample. */
+	/* During a collection not all can be read: 0, so that the next sample reads it again. */
 	now.checked_ns = p->process_state & PSFLG_GC ? 0 : ts_ns;
 	process_read_value(p, &now);
 	/* A term may have moved to an equal copy: emitting it again does no harm.  If the ring is

@@ -185,11 +185,12 @@ INLINE void emit_gap(struct rec_raw_gap *g, const struct walk *w, const struct s
 			   BPF_RB_NO_WAKEUP);
 }
 
-/* A larger distance is not a stack. */
+/* Bytes; a greater distance between stack pointer and end is not that of one stack. */
 #define CSTACK_MAX_SIZE (64u << 20)
 
-/* Bytes of a C stack.  C libraries keep 2 to 20 KiB of thread data between the stack and the
- * thread pointer; the stack of the main thread is elsewhere, made by the kernel. */
+/* Bytes of a C stack from rsp on: up to the call from JIT code or, if `pointer` is set, up to the
+ * thread data (2 to 20 KiB, by C library) below the thread pointer.  If that is not known, or too
+ * far, as in the main thread, whose stack the kernel has made: as much as a record can hold. */
 INLINE uint64_t cstack_size(const struct walk *w, const struct user_regs *r, uint64_t pointer)
 {
 	uint64_t size = (pointer ? pointer - state.thread_data : w->call_at + 8) - r->sp;
@@ -229,7 +230,8 @@ INLINE uint64_t copy_ends(struct rec_raw_cstack *c, uint64_t sp, uint64_t end)
 	return CSTACK_LEAF_SIZE + root;
 }
 
-/* Returns the number of bytes; 0 = unreadable. */
+/* Copies `size` bytes of the C stack from sp on, or else its two ends.  Returns the bytes of
+ * c->stack that are in use; 0 = unreadable. */
 INLINE uint64_t copy_cstack(struct rec_raw_cstack *c, uint64_t sp, uint64_t size)
 {
 	c->root = 0;
@@ -298,7 +300,8 @@ INLINE void kernel_stack(void *ctx, struct walk *w)
 		w->nr_addrs = w->rec.nr_kernel = (uint32_t)size / 8;
 }
 
-/* Nothing on the stack of the process shows for which signal or task its heap is searched. */
+/* Marks a sample in which a process handles a signal or system task while a literal area is being
+ * collected: its stack does not show that its heap is searched for literals. */
 INLINE void sample_task(struct walk *w)
 {
 	uint64_t area = 0;

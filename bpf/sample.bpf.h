@@ -27,8 +27,8 @@ struct user_regs {
 	uint64_t ip, sp, bp, bx, r12, r13, r15;
 };
 
-/* The callee-saved register with E, at calls that do not store it; without native stack always
- * E. */
+/* Value of the callee-saved register that has E during calls that do not store E in Process.stop;
+ * without native stack it has E in all JIT code. */
 INLINE uint64_t register_saved(const struct user_regs *r)
 {
 	return config.otp == 24 ? r->r12 : r->bp;
@@ -85,9 +85,9 @@ INLINE bool stack_pointer_ok(const struct process_view *p, uint64_t e)
 	return ((e | p->hend) & 7) == 0 && e >= p->heap && e <= p->hend;
 }
 
-/* Shared fragments are called with an unaligned return address on top of the Erlang stack, one
- * for each nested fragment.  They are recognised by their addresses, not by their tag.  Returns
- * the first word after them. */
+/* Adds the return addresses of calls of shared fragments, one for each nested fragment, which are
+ * on top of the Erlang stack.  They need not be aligned, so they are recognised by pointing into
+ * JIT code, not by their tag.  Returns the address of the first word after them. */
 INLINE uint64_t push_fragment_returns(struct walk *w, uint64_t e, uint64_t hend)
 {
 	for (int i = 0; i < 4; i++) {
@@ -111,8 +111,9 @@ INLINE uint64_t push_fragment_returns(struct walk *w, uint64_t e, uint64_t hend)
 	return e;
 }
 
-/* Return addresses that fragments have pushed to the C stack, below `registers`.  In an ambiguous
- * sample user space has to insert frames after them: it gets the first. */
+/* Without native stack: adds the return addresses that calls of fragments have pushed to the C
+ * stack, below `registers`.  In an ambiguous sample, where user space has yet to insert frames
+ * after them, only the first is kept, in saved_ra. */
 INLINE void push_pushed_returns(struct walk *w, uint64_t e, uint64_t registers)
 {
 	uint64_t top = 0;
@@ -122,11 +123,11 @@ INLINE void push_pushed_returns(struct walk *w, uint64_t e, uint64_t registers)
 	} else if (w->pushed != registers || !is_jit(w->raised)) {
 		push_fragment_returns(w, w->pushed, registers);
 	} else if (!try_read(e, &top, sizeof(top)) || top != w->raised) {
-		push_leaf(w, w->raised, w->pushed); /* in a BIF it is on the Erlang stack */
+		push_leaf(w, w->raised, w->pushed); /* a BIF has it on the Erlang stack, too */
 	}
 }
 
-/* Class of the call site before `ip`; with frame pointers all sites are alike. */
+/* Class of the call site before `ip`; with frame pointers every site stores E in Process.stop. */
 INLINE enum site_class site_at(struct walk *w, uint64_t ip)
 {
 	enum site_class site = config.frame_pointers ? SITE_STOP : site_class_of(ip);
@@ -136,9 +137,9 @@ INLINE enum site_class site_at(struct walk *w, uint64_t ip)
 	return site;
 }
 
-/* True if JIT code on the C stack is between entering and leaving a call of C code: then rsp is
- * the aligned one of the call.  Else it is after what was pushed, which may look the same if
- * fragments call each other. */
+/* Without native stack: true if JIT code is about to call C code or has just returned from it, with
+ * rsp aligned for the call.  Else sets w->pushed to rsp, where fragments push return addresses.  If
+ * fragments call each other rsp may look aligned, so the word there is tested, too. */
 INLINE bool around_call(struct walk *w, const struct user_regs *r, uint64_t registers)
 {
 	uint64_t word;
@@ -218,7 +219,7 @@ INLINE uint64_t stack_from_c(struct walk *w, struct saved_scan *saved, const str
 	else
 		e = saved_pick_inline(saved, &sure);
 	if (!sure) {
-		/* User space decides, and inserts the words between the two candidates. */
+		/* User space decides which candidate is E, and inserts the words from E to high. */
 		w->rec.status = SAMPLE_STATUS_AMBIGUOUS;
 		return saved->high;
 	}

@@ -18,7 +18,7 @@ struct site_counts {
 	uint64_t strays;      /* hits of the site that follow none */
 	uint64_t repeated;    /* hits of the entry without a hit of the site in between */
 	uint64_t mismatches;  /* hits of the site with other arguments than at the entry */
-	uint64_t late; /* first hits of the site by a thread that was in the function before */
+	uint64_t late; /* hits of the site by a thread of which no hit of the entry was seen */
 	uint64_t lost; /* not tracked: too many threads */
 };
 

@@ -14,8 +14,8 @@
 
 #define EBEAM_COPY_HEAD (sizeof(struct rec_raw_call) / 8)
 struct term_copy {
-	uint32_t used;	/* words */
-	uint32_t scan;	/* the segment whose words are followed next */
+	uint32_t used;	/* of words[] */
+	uint32_t scan;	/* index in words[] of the segment whose words are followed next */
 	uint32_t size;	/* limit of `used` */
 	uint32_t depth; /* limit; what an argument points to has depth 1 */
 	uint32_t cut;	/* something was truncated */
@@ -130,10 +130,12 @@ INLINE void copy_bytes(uint64_t addr, uint64_t bytes)
 
 #define COPY_RAW TERM_SEGMENT_META(0, TERM_SEGMENT_RAW, 0, 0)
 
-/* ProcBin, HeapBin, ErlSubBin up to OTP 26. */
+/* Copies a ProcBin, ErlHeapBin or ErlSubBin (up to OTP 26); 0 = it cannot be read. */
 GLOBAL_FN int copy_bits_26(uint64_t addr, uint64_t header)
 {
-	uint64_t w[6]; /* header, bytes, then: next, Binary, data; or offset, bits, whole */
+	/* header, bytes; then of a ProcBin: next, Binary, data; of a sub binary: offset, bits, the
+	 * whole binary */
+	uint64_t w[6];
 	uint64_t size, offset = 0;
 
 	if (HEADER_SUBTAG(header) == SUBTAG_HEAP_BIN)
@@ -165,7 +167,7 @@ GLOBAL_FN int copy_bits_26(uint64_t addr, uint64_t header)
 	return 1;
 }
 
-/* ErlHeapBits, ErlSubBits from OTP 27 on. */
+/* Copies ErlHeapBits or ErlSubBits (OTP 27 on); 0 = they cannot be read. */
 GLOBAL_FN int copy_bits_27(uint64_t addr, uint64_t header)
 {
 	uint64_t w[5]; /* header, data | flags, first bit, end, BinRef or ErlHeapBits */

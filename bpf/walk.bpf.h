@@ -62,7 +62,7 @@ INLINE bool push_addr(struct walk *w, uint64_t addr)
 	return true;
 }
 
-/* Words to read at once, of the bytes that are left. */
+/* Number of words of the next chunk, if so many bytes are left to read. */
 INLINE uint32_t chunk_words(uint64_t left_size)
 {
 	uint64_t nr = left_size / 8;
@@ -218,9 +218,9 @@ enum site_class {
 	SITE_UNKNOWN = 0, /* neither instruction found: for calls that do not return */
 	SITE_STOP = 1,	  /* mov rsp, [r13 + stop]: the site stored E in Process.stop */
 	SITE_SAVED = 2,	  /* mov rsp, rbp (OTP 24: r12): E is in that callee-saved register */
-			  /* without native stack: mov rbp (OTP 24: r12), [r13 + stop]; if there is
-			   * none before it, mov rsp, [rbx + ...] */
 	SITE_UNREADABLE = 3,
+	/* Without native stack STOP is mov rbp (OTP 24: r12), [r13 + stop], and SAVED is
+	 * mov rsp, [rbx + ...] if no such instruction comes before it. */
 };
 
 struct site_scan {
@@ -229,9 +229,9 @@ struct site_scan {
 
 INLINE struct site_scan *site_scratch(void);
 
-/* Bytes of mov rsp, [r13 + stop], and of mov rsp, rbp (OTP 24: mov rsp, r12).  OTP 24's
- * call_light_bif_shared stores E, too, and restores it by way of rsi (jit/x86/instr_bif.cpp):
- * nothing else there does that.  Computed once, as they are the same for all code. */
+/* Machine code of the instructions of SITE_STOP and SITE_SAVED.  In OTP 24 call_light_bif_shared
+ * stores E in Process.stop, too, but restores it through rsi (jit/x86/instr_bif.cpp), which no
+ * other code does: so loads to rsi count as well. */
 struct site_bytes {
 	uint8_t stop_rex, stop_mask, stop_regs, stop;
 	uint8_t saved_rex, saved_opcode, saved_regs;
@@ -299,7 +299,7 @@ struct saved_scan {
 	uint64_t found;	     /* a candidate that holds the fragment's return address */
 	uint32_t process_at; /* index of the process in words[]; 0 = none */
 	uint64_t certain;    /* E, if all registers pushed with it were found; else 0 */
-	uint64_t last;
+	uint64_t last;	     /* the candidate that was added last */
 	uint64_t value[SAVED_CANDIDATES]; /* in the order found; may repeat */
 	uint64_t words[EBEAM_CHUNK_WORDS];
 };
