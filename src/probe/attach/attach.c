@@ -457,7 +457,7 @@ static void *closer_main(void *arg)
 	return NULL;
 }
 
-/* The closer is freed by the thread that closes its links. */
+/* Closes the links in a new thread, or in this one if there are too many; frees the closer. */
 static void hand_over(struct closer *c)
 {
 	struct attach *a = c->a;

@@ -68,9 +68,9 @@ int attach_add(struct attach *a, struct bpf_object *obj, const struct source_poi
 void attach_cookies(struct attach *a, int map_fd);
 /* Whether runs of the programs are counted, by the kernel or by the programs themselves. */
 bool attach_counts(const struct attach *a);
-/* After attach_loaded(): programs count their hits themselves, by point, in this map (event_work).
- * That takes less time than statistics of the kernel, or the kernel keeps none: then the programs
- * measure their run times, too (`times`).  Borrows the descriptor. */
+/* After attach_loaded(): programs count their hits themselves, by point, in this map (event_work),
+ * as that takes less time than statistics of the kernel.  `times`: they measure their run times,
+ * too, as the kernel keeps no statistics.  Borrows the descriptor. */
 void attach_own_work(struct attach *a, int map_fd, bool times);
 
 unsigned int attach_nr_groups(const struct attach *a);

@@ -39,7 +39,8 @@ static unsigned int program_trap_ns(const struct attach *a, const struct group *
 	return most;
 }
 
-/* True if an earlier bundle has the same program: one in several files is counted once. */
+/* True if an earlier bundle has the same program: runs of a program in several files are counted
+ * once. */
 static bool counted_before(const struct group *g, size_t bundle)
 {
 	for (size_t i = 0; i < bundle; i++) {

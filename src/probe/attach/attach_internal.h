@@ -15,8 +15,9 @@ struct bundle {
 	const char *program_name, *path;
 	struct bpf_program *program;
 	bool at_return;
-	struct run_time run_time; /* of one run, for programs that count their hits */
-	uint64_t hits;		  /* of those programs: so far, and their run time */
+	/* If programs count their hits: run time of one run; hits so far, and run time of these. */
+	struct run_time run_time;
+	uint64_t hits;
 	double run_ns;
 	VEC(unsigned int) points;
 	VEC(struct uprobe) uprobes; /* empty while off */

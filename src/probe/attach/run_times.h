@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Programs are measured once they have run this often without. */
+/* A program is measured once it has run this often without being measured. */
 #define RUN_TIME_WANTED 1000u
-/* The run time is the least of the averages of so many stretches, each of so many runs: in others
- * the program was preempted. */
+/* The run time is the least average of RUN_TIME_STRETCHES stretches of RUN_TIME_RUNS runs each: in
+ * the others the program was preempted. */
 #define RUN_TIME_STRETCHES 4u
 #define RUN_TIME_RUNS	   64u
 /* Assumed until the run time is known: more than a program that counts takes on any host. */
@@ -29,7 +29,7 @@ void run_time_take(struct run_time *r, uint64_t runs, uint64_t ns);
 /* hits: how often the program ran so far, measured or not.  True if it is to be measured. */
 bool run_time_wanted(struct run_time *r, uint64_t hits);
 bool run_time_known(const struct run_time *r);
-/* Of one run, ns. */
+/* Run time of one run of the program, ns. */
 double run_time_ns(const struct run_time *r);
 
 #endif

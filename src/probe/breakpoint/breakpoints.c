@@ -25,28 +25,28 @@
 /* Hits that a thread has at the start, before its CPU time has earned any: calls on an idle node
  * are to be seen, too. */
 #define FIRST_HITS 200
-/* An event that is off goes on again only for at least this many hits, as that costs the thread an
- * interrupt. */
+/* An event that is off is enabled again only for at least this many hits, as that costs the thread
+ * an interrupt. */
 #define LEAST_HITS 10
 /* A thread saves at most the hits that it earns in this time. */
 #define SAVED_S 0.5
 /* A thread with fewer than LEAST_HITS is given up to this many of the hits that the idle part of
  * the node has earned (BUDGET_MIN_BUSY). */
 #define FEW_HITS 20
-/* A thread that has spent its hits stays off for at least this long, unless it goes on earlier by
- * chance (go_on_by_chance()): so where returns are watched its windows are few, with hits for
- * bursts. */
+/* Events of a thread that has spent its hits stay off for at least this long, unless
+ * go_on_by_chance() enables them earlier.  So where returns are watched, a thread has few windows,
+ * but each with enough hits for a burst. */
 #define REST_NS 250000000u
-/* Hits that one interrupt, by which an event goes on again, is charged as. */
+/* Hits that a thread is charged for the interrupt by which an event is enabled again. */
 #define START_HITS 1
-/* With return sites, threads that could go on again wait at most this long for the others; those
- * that still have no hits are then lent some. */
+/* With return sites, threads whose events could be enabled again wait at most this long for the
+ * others; threads that still have no hits are then lent some. */
 #define TOGETHER_NS 500000000u
 #define LENT_HITS   LEAST_HITS
 
 /* Fraction by which the maximum of a thread's speed decays with each sample of it. */
 #define FORGOTTEN 0.01
-/* A thread at its maximum speed goes on at one sample in so many. */
+/* At maximum speed one sample in ONE_SAMPLE_IN enables the events of a thread again. */
 #define ONE_SAMPLE_IN 2
 
 #define LIST_NS 1000000000u /* between searches for new threads */
@@ -339,8 +339,9 @@ static bool has_sites(const struct breakpoints *b)
 	return false;
 }
 
-/* Gives hits to the return sites (`sites`) or the entries of a thread.  `go_on`: those that are off
- * may go on.  `lend`: a thread that cannot pay gets LENT_HITS, unless it owes as many already. */
+/* Gives hits to the return sites (`sites`) or the entries of a thread.  `go_on`: events that are
+ * off may be enabled.  `lend`: a thread that cannot pay gets LENT_HITS, unless it owes as many
+ * already. */
 static void give_hits(struct breakpoints *b, struct watched_thread *t, bool sites, bool go_on,
 		      bool lend)
 {
@@ -366,8 +367,8 @@ static bool could_go_on(const struct watched_thread *t)
 }
 
 /* A thread is sampled at times that are uniform in time, but windows are to begin uniformly in
- * reductions.  So a sample is accepted with a probability proportional to the thread's speed
- * (reductions a ns). */
+ * reductions.  So a sample begins a window with a probability proportional to the thread's speed
+ * (reductions a ns).  True: it does. */
 static bool goes_on(struct breakpoints *b, struct watched_thread *t)
 {
 	double of_all = random_uniform(&b->random), speed;
@@ -380,9 +381,10 @@ static bool goes_on(struct breakpoints *b, struct watched_thread *t)
 }
 
 /*
- * Without return sites each thread goes on by itself, while it runs a process, at a moment whose
- * probability depends on its speed alone: what is seen from there on is a fair sample of what its
- * processes do (gap_estimate.h).  After REST_NS a thread goes on whatever it does (give_hits()).
+ * Without return sites the events of each thread are enabled again independently of the others, at
+ * a moment while it runs a process whose probability depends on its speed alone: what is seen from
+ * then on is an unbiased sample of what its processes do (gap_estimate.h).  After REST_NS they are
+ * enabled again whatever the thread does (give_hits()).
  */
 static void go_on_by_chance(struct breakpoints *b)
 {
@@ -454,8 +456,8 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint16_t scheduler, u
 }
 
 /* A call cannot be paired with its return if its process may have passed a return site that was
- * off.  So with return sites the threads that are off go on together, when all of them have
- * earned hits, or after TOGETHER_NS.  True: now; *lend: to threads that have not earned any. */
+ * off.  So with return sites the events of all threads are enabled again together, when all threads
+ * have earned hits, or after TOGETHER_NS.  True: now; *lend: threads without hits are lent some. */
 static bool go_on_together(struct breakpoints *b, uint64_t now, bool *lend)
 {
 	bool some = false, all = true;
@@ -485,8 +487,8 @@ static bool go_on_together(struct breakpoints *b, uint64_t now, bool *lend)
 	return true;
 }
 
-/* Threads that run Erlang code, by their names.  All threads if no name is one that the VM gives
- * (*number is 0 then). */
+/* True if a thread runs Erlang code, by its name; *number: that of the scheduler.  If no thread has
+ * a name that the VM gives (`named` is false): true for all, and *number is 0. */
 static bool is_normal(const struct proc_thread *t, bool named, uint16_t *number)
 {
 	bool normal = sched_type_of_name(t->name, number) == THREAD_NORMAL;
@@ -652,7 +654,8 @@ void breakpoints_remove(struct breakpoints *b, uint64_t addr)
 	}
 }
 
-/* Uses the kernel's run time statistics, which it keeps while a session has enabled them. */
+/* Updates the cost of a hit by the kernel's run time statistics of the program, which exist while a
+ * session has enabled them. */
 static void learn_cost(struct breakpoints *b)
 {
 	struct bpf_prog_info info = {0};

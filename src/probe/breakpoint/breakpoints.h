@@ -89,8 +89,8 @@ int breakpoints_calibrate(unsigned int *hit_ns, struct error *err);
 /* How many debug registers of a thread (0: the calling one) are free now, found by trying; if fewer
  * than EBEAM_BREAKPOINTS, *err says why, as with breakpoints_add(). */
 unsigned int breakpoints_free(int os_tid, struct error *err);
-/* breakpoints_files(): open files that breakpoints on so many threads need, with all that a session
- * has open.  breakpoints_raise_files() raises the limit of this process to that, if it may. */
+/* breakpoints_files(): how many files are open with breakpoints on that number of threads and a
+ * session.  breakpoints_raise_files() raises the limit of this process to that, if it may. */
 unsigned int breakpoints_files(unsigned int threads);
 void breakpoints_raise_files(unsigned int threads);
 

@@ -12,7 +12,7 @@
 #define WINDOW_NS 10000000u
 /* Reductions that a process has done of its slice at an unknown moment, on average. */
 #define HALF_SLICE (BEAM_CONTEXT_REDS / 2)
-/* With fewer windows than this that began by chance, those that did not are used as well. */
+/* With fewer windows that began by chance than this, other windows are used as well. */
 #define ENOUGH_WINDOWS 5
 /* Relative error of the lengths of windows. */
 #define UNSURE 0.02
@@ -187,8 +187,8 @@ static double unseen_of_bursts(const struct entry_use *use, double rate)
 	return BURST_GOES_ON * (use->last_hits - rate * use->last_length);
 }
 
-/* Positions are known when slices end.  If slices last longer than a speed sample, a window begins
- * in the process that runs after the one for which it was to begin. */
+/* True if slices last longer than a speed sample takes.  As positions are only known when slices
+ * end, a window then begins in the process that runs after the one for which it was to begin. */
 static bool is_slow(const struct breakpoints *b)
 {
 	for (size_t k = 0; k < b->threads.len; k++) {
@@ -223,8 +223,8 @@ static double missed_of(const struct breakpoints *b, unsigned int entry, double 
 	return missed;
 }
 
-/* Errors of several entries are added up, not their squares: all entries may go on and off
- * together, so that the errors are not independent. */
+/* Errors of several entries are added up, not their squares: all entries may be enabled and
+ * disabled together, so that the errors are not independent. */
 static void estimate(const struct breakpoints *b, struct breakpoints_state *out)
 {
 	double missed = 0, most = 0, sum = 0, on = 0, off = 0, error, more, all;

@@ -11,15 +11,15 @@
 #include "probe/breakpoint/gap_estimate.h"
 #include "probe/breakpoint/window_wait.h"
 
-/* How long a sample of a thread's speed takes. */
+/* ns between the two readings of a position that give a thread's speed. */
 #define BREAKPOINTS_SPEED_NS 300000u
 
 /* A breakpoint of one site on one thread.  Positions are reductions of the thread's scheduler, 0 =
  * not known. */
 struct armed {
 	int fd;		   /* -1 = none */
-	uint64_t since_ns; /* if there is no event: since when */
-	uint64_t given;	   /* hits, so far; 0: it has never been enabled */
+	uint64_t since_ns; /* when it was last (tried to be) enabled; without event: off since */
+	uint64_t given;	   /* hits for which its event was enabled; 0: it has never been */
 	uint64_t hits;	   /* as last read */
 	uint64_t on_ns;	   /* as last read: time of the thread in which it was on */
 	/* on_ns, hits and position at the last tick. */
@@ -27,11 +27,11 @@ struct armed {
 	uint64_t off; /* position at which its hits were spent; 0: it is on */
 	/* The current window; fresh: its rate has not been read yet (breakpoints_tick_entry()). */
 	bool fresh;
-	bool begun;	   /* since the last tick */
+	bool begun;	   /* the window began since the last tick */
 	bool by_chance;	   /* began by chance (go_on_by_chance()), in a process */
 	bool in_process;   /* the thread ran a process as the window began */
-	uint64_t on;	   /* position as it began, without the reductions of the slice of then */
-	uint64_t gap_from; /* position since which it had been off; 0: it had not */
+	uint64_t on;	   /* position as the window began, or rather its slice */
+	uint64_t gap_from; /* position as the gap before the window began; 0: there was none */
 	double gap;	   /* reductions of earlier gaps that no window measured */
 };
 
@@ -44,7 +44,7 @@ struct watched_thread {
 	double credit;	    /* hits */
 	uint64_t off_ns;    /* CLOCK_MONOTONIC: a site is off since then; 0 = all are on */
 	uint64_t hits;	    /* of all its sites */
-	uint64_t position;  /* as last read; and the first one, with used_ns of then: */
+	uint64_t position;  /* as last read; below: as first read, and used_ns at that time */
 	uint64_t first_position, first_used_ns;
 	bool in_process;
 	uint64_t sampled; /* position as the sample of its speed began; 0: none */
@@ -55,14 +55,15 @@ struct watched_thread {
 
 /* What was counted of an entry, on all threads and at all sites at which it stood. */
 struct entry_use {
-	uint64_t on_ns, hits; /* on_ns: time of the threads */
-	double off_ns;
-	double carried; /* reductions of gaps at sites and threads that are gone */
-	/* Windows whose hits were spent, from the last tick to that moment: hits, reductions. */
+	uint64_t on_ns, hits; /* on_ns: CPU time of the threads in which it was on */
+	double off_ns;	      /* CPU time of the threads in which it was off */
+	double carried;	      /* reductions of gaps at sites and threads that are gone */
+	/* Sums over windows whose hits were spent: hits and reductions from the last tick to the
+	 * moment when they were spent. */
 	double last_hits, last_length;
 	struct window_waits waits;
 	struct gap_estimate gaps;   /* of windows that began by chance */
-	struct gap_estimate others; /* of other windows, if those are too few */
+	struct gap_estimate others; /* of other windows, used if windows by chance are too few */
 };
 
 struct breakpoints {
@@ -79,7 +80,7 @@ struct breakpoints {
 	double idle_credit;   /* hits that the node earned by being idle (BUDGET_MIN_BUSY) */
 	uint64_t idle_cpu_ns; /* cpu_ns when idle_credit was last updated */
 	unsigned int hit_ns;  /* cost of a hit, with the program as it was measured */
-	uint64_t waiting_ns;  /* since when threads wait to go on together; 0 = none waits */
+	uint64_t waiting_ns;  /* since when a thread waits: go_on_together(); 0 = none does */
 	uint64_t random;      /* state of random.h */
 	bool closing;
 };
@@ -106,8 +107,8 @@ static inline struct entry_use *entry_use(struct breakpoints *b, unsigned int i)
  * new window.  used_ns: CPU time of the thread since the last tick. */
 void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, unsigned int i,
 			    uint64_t used_ns);
-/* Adds the open gap of an entry to `carried`: its site is removed, or begins another window before
- * the last one was measured. */
+/* Adds the open gap of an entry to `carried`, as its site is removed, or as another window begins
+ * before the last one was measured. */
 void breakpoints_keep_gap(struct breakpoints *b, struct watched_thread *t, unsigned int i);
 /* Sets the position (armed.off) at which the hits of an entry were spent, if that is not done
  * yet. */

@@ -6,8 +6,9 @@
 
 #include "base/random.h"
 
-/* Rates in gaps vary, too, not only those in the windows that stand for them, but less, as gaps are
- * longer: so much of the variance of windows is added.  By loads with bursts (unit tests). */
+/* The rate in a gap varies, too, not only that in the window after it, but less, as gaps are
+ * longer: this part of the variance of windows is added for it.  Found by loads with bursts (unit
+ * tests). */
 #define OF_GAPS 0.3
 
 void gap_estimate_add(struct gap_estimate *e, double gap, uint64_t hits, double length, bool cut)

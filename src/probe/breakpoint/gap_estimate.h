@@ -2,10 +2,10 @@
 /*
  * Estimates how many calls were missed while a breakpoint was off.  A window in which it is on ends
  * when its hits are spent, which is mostly in a burst of calls.  So the length of windows depends
- * on what is counted, and the sum of hits by the sum of lengths would be far too low.  But when the
- * next window begins does not depend on calls, so the rate at its beginning is a fair estimate for
- * the gap before it.  Calls that were seen count as they are; calls of a gap are its length times
- * that rate.
+ * on what is counted, and all hits divided by the length of all windows would be a rate that is far
+ * too low.  But when the next window begins does not depend on calls, so the rate at its beginning
+ * is an unbiased estimate for the gap before it.  Calls that were seen are counted; calls in a gap
+ * are its length times that rate.
  *
  * Lengths are of any clock that hits do not move: for processes, reductions.
  */
@@ -22,9 +22,9 @@ struct gap_estimate {
 	uint32_t windows;
 };
 
-/* Adds a window that began after a gap (0 = none), with so many hits in its first `length`.  `cut`:
- * its hits were spent with the last of these (else the time was up); that hit marks the end of the
- * window and is not counted in its rate. */
+/* Adds a window that began after a gap (0 = none), with `hits` in its first `length`.  `cut`: the
+ * last of these hits spent its limit (else the time was up); that hit marks the end of the window
+ * and is not counted in its rate. */
 void gap_estimate_add(struct gap_estimate *e, double gap, uint64_t hits, double length, bool cut);
 
 /* Estimate of missed calls, with open gaps of the length `open` whose window is still to come;

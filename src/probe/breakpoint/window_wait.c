@@ -5,12 +5,13 @@
 #include "abi/config.h"
 #include "base/compiler.h"
 
-/* The first hit of a window costs several times a usual one.  A first hit sooner than a few usual
- * ones may have come at once; one later than any first hit takes came after a wait. */
+/* In usual costs of a hit, of which the first hit of a window costs several: if it came before
+ * HITS_OF_NOTHING, there may have been no wait; if it came after MOST_OF_FIRST, which is more than
+ * any first hit costs, there was one. */
 #define HITS_OF_NOTHING 4
 #define MOST_OF_FIRST	10
-/* If a load waits at all before first hits, at least one window in so many shows that for
- * certain. */
+/* If calls are so rare that windows begin with a wait, at least one window in ONE_WAITS_IN shows
+ * that for certain. */
 #define ONE_WAITS_IN 4
 
 static double guess(struct window_waits *w, const struct window_first_hit *first, double waited)

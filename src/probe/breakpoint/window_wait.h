@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How many reductions a thread did in a window before its first hit.  There are two measures, both
- * too large: the thread's CPU time includes the cost of that hit, which is several times a usual
- * one and more on a host whose CPUs are overloaded; positions are exact only to a time slice.  So
- * the smaller one is used.  But where positions allow one slice only, and the time suggests more
- * than that, or no more than a first hit costs, there may have been no wait at all.  Then half of
- * the distance between two hits is used: right within half a hit, however hits are distributed.
+ * How many reductions a thread did in a window before its first hit (the wait).  There are two
+ * measures, both too large: the thread's CPU time includes the cost of that hit, which is several
+ * times a usual one and more on a host whose CPUs are overloaded; positions are known only when a
+ * time slice ends.  So the smaller one is used.  But if the hit was in the slice in which the
+ * window began, and the CPU time is more than the rest of the slice takes, or no more than a first
+ * hit may cost, there may have been no wait at all.  Then half of the distance between two hits is
+ * used, which is wrong by half a hit at most, however hits are distributed.
  */
 #ifndef EBEAM_PROBE_WINDOW_WAIT_H
 #define EBEAM_PROBE_WINDOW_WAIT_H
@@ -14,8 +15,8 @@
 
 /* Sums over the windows of an entry. */
 struct window_waits {
-	uint32_t windows, waited; /* with hits; of these, with a certain wait */
-	double guessed;		  /* sum of errors of guessed waits, as part of the window's hits */
+	uint32_t windows, waited; /* windows with hits; those of them with a certain wait */
+	double guessed;		  /* sum of errors of guessed waits, each by hits of its window */
 };
 
 struct window_first_hit {

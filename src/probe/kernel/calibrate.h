@@ -15,7 +15,7 @@
 struct calibration {
 	unsigned int emulated_ns; /* on an instruction that the kernel emulates */
 	unsigned int stepped_ns;  /* on an instruction that the kernel single-steps */
-	unsigned int return_ns;	  /* of a return probe, with the probe at the (emulated) entry */
+	unsigned int return_ns;	  /* of a return probe: its two traps, at the entry and at return */
 };
 
 struct calibrator;

@@ -8,7 +8,8 @@
 #include "base/compiler.h"
 #include "probe/kernel/kernel.h"
 
-/* Two BPF functions, each of which uses more than half of the 512 bytes of a stack. */
+/* Loads a program of two functions, each of which uses more than half of the 512 bytes of a BPF
+ * stack: the verifier only accepts it if functions have stacks of their own. */
 bool fault_trial_private_stacks(void)
 {
 	const struct bpf_insn insns[] = {

@@ -11,7 +11,7 @@
 bool fault_trial_private_stacks(void);
 /* A uprobe on a nop of five bytes overwrites memory below the stack pointer. */
 bool fault_trial_long_nop(void);
-/* Some programs may not use hash maps that allocate their elements when needed. */
+/* Programs of perf events may not use hash maps that allocate their elements when needed. */
 bool fault_trial_growing_maps(void);
 
 #endif

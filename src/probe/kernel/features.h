@@ -11,7 +11,7 @@
 enum probe_feature_id {
 	PROBE_FEATURE_BTF,	    /* of the kernel, or of a file */
 	PROBE_FEATURE_BPF,	    /* bpf() is allowed and BPF ring buffers work */
-	PROBE_FEATURE_USER_REGS,    /* registers of user code below a system call */
+	PROBE_FEATURE_USER_REGS,    /* registers of user code of a task that is in the kernel */
 	PROBE_FEATURE_THREAD_BASE,  /* thread pointer of the current task through BTF */
 	PROBE_FEATURE_KERNEL_STACK, /* kernel stacks from a perf event */
 	PROBE_FEATURE_CPU_CLOCK,    /* the software clock on every CPU */

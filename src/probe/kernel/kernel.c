@@ -14,15 +14,16 @@
 #include "base/xalloc.h"
 #include "probe/kernel/libbpf_log.h"
 
-/* Tried for both types of programs that ebeam has.  libbpf returns 0 only if the kernel says that
- * there is no such helper. */
+/* Whether both types of programs that ebeam has may call a helper.  libbpf returns 0 only if the
+ * kernel says that there is no such helper. */
 static bool has_helper(enum bpf_func_id helper)
 {
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, helper, NULL) != 0 &&
 	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, helper, NULL) != 0;
 }
 
-/* Loads a program that names such a map: the verifier checks the map, too. */
+/* Loads a program of a perf event that refers to a map with BPF_F_NO_PREALLOC, as the verifier
+ * checks that.  False: it refuses the program. */
 static bool try_growing_map(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);

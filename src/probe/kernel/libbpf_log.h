@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sends messages of libbpf to the log, at -vv only: much of what fails is tried to find out what
- * the kernel can do. */
+/* Sends messages of libbpf to the log, at -vv only: many are of programs that are only loaded to
+ * find out what the kernel can do. */
 #ifndef EBEAM_PROBE_LIBBPF_LOG_H
 #define EBEAM_PROBE_LIBBPF_LOG_H
 

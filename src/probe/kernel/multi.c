@@ -40,8 +40,8 @@ int multi_link(int prog_fd, int os_pid, const struct multi_points *points)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Errors of links at one point of a file that cannot be probed: for all processes, and for a pid
- * that does not exist.  False: no such program can be loaded. */
+/* Tries to link a program to a file that cannot be probed: *at_file is the error for all processes,
+ * *at_pid that for a pid that does not exist.  False: no such program can be loaded. */
 static bool try_links(int *at_file, int *at_pid)
 {
 	const struct bpf_insn nothing[] = {
@@ -66,8 +66,8 @@ static bool try_links(int *at_file, int *at_pid)
 /*
  * The first kernels with uprobe_multi compared threads where they should have compared processes.
  * Repaired ones (46ba0e49b642, "bpf: fix multi-uprobe PID filtering logic") check the pid before
- * the file.  So a link with a pid that does not exist, in a file that cannot be probed, tells them
- * apart by its error.
+ * the file.  So the error of a link with a pid that does not exist, in a file that cannot be
+ * probed, shows which of the two kernels this is.
  */
 bool multi_available(void)
 {

@@ -10,7 +10,8 @@
 struct perf_event_attr perf_cpu_clock(unsigned int freq);
 /* Descriptor (close-on-exec), or negative errno. */
 int perf_open(struct perf_event_attr *attr, int os_pid, int cpu);
-/* Offset of a function of this program in the file /proc/self/exe: 0 or negative errno. */
+/* Sets *offset to that of a function of this program in the file /proc/self/exe.  0 or negative
+ * errno. */
 int perf_own_offset(const void *function, uint64_t *offset);
 
 #endif

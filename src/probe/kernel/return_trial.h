@@ -22,8 +22,8 @@ enum return_trial {
 
 /* Tries it in a child of ebeam; takes some 0.1 s. */
 enum return_trial return_trial(void);
-/* The same with a filter for another system call than RETURN_TRIAL_SYSCALL.  For tests: the child
- * calls getppid() in the function that is probed. */
+/* Like return_trial(), with a filter for another system call than RETURN_TRIAL_SYSCALL.  For tests:
+ * the child calls getppid() in the function that is probed. */
 enum return_trial return_trial_of(int filtered);
 #define RETURN_TRIAL_SYSCALL 335 /* __NR_uretprobe, x86-64 */
 

@@ -16,7 +16,7 @@ struct verifier_log {
 	unsigned int total_states, peak_states;
 	unsigned int stack[VERIFIER_FUNCTIONS]; /* bytes, of each function in order of their code */
 	unsigned int nr_functions;		/* 0 = the log does not say */
-	char words[256]; /* last line that is not figures: the reason; "" = none */
+	char words[256]; /* last line that has no figures: why it was refused; "" = none */
 };
 
 void verifier_log_read(struct verifier_log *out, const char *log);

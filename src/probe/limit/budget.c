@@ -52,8 +52,8 @@
 /* Debt that is allowed before any source is sampled: what an idle node earns in this time. */
 #define GRACE_S	     1.0
 #define FEW_PART     0.25 /* of that, for sources with a few hits each */
-#define RAN_PART     0.25
-#define LONGEST_TAIL 1e8
+#define RAN_PART     0.25 /* of its usual CPU time that the node must have had: shows() */
+#define LONGEST_TAIL 1e8  /* ns */
 
 void budget_init(struct budget *b, double percent, unsigned int nr, double least_window_ns,
 		 double own_per_s, uint64_t random)
@@ -200,8 +200,8 @@ static double least_hit_ns(const struct budget *b)
 	return b->least_window_ns + b->tail_ns;
 }
 
-/* True if a window that costs so much is too expensive even at the lowest allowed duty cycle.
- * Judged by the whole income: a debt of others does not matter. */
+/* True if a window of this cost is too expensive even at the lowest allowed duty cycle.  Judged by
+ * the whole income: a debt of other sources does not matter. */
 static bool is_too_dear(const struct budget *b, double cost_ns, double height)
 {
 	return height >= 0 && cost_ns > height * b->least_window_ns / BUDGET_MIN_DUTY / NS_PER_S;
@@ -225,8 +225,8 @@ static bool is_above(const struct budget_source *s, double height)
 	return !s->sampled && !s->dropped && s->rate > height;
 }
 
-/* A few hits in a row do not make a rate, however large the debt of others is; unless many sources
- * have a few hits each, which together do. */
+/* True if sources with only a few hits are not sampled yet, as a few hits do not make a rate.
+ * False in debt, if there are many such sources, which together are expensive. */
 static bool few_may_stay(const struct budget *b, double height)
 {
 	double few = grace(b) * FEW_PART, sum = 0;
@@ -253,10 +253,11 @@ static void sample(const struct budget *b, struct budget_source *s, double heigh
 	judge(b, s, least_cost(b, s->rate), height);
 }
 
-/* Of the sources that are always on, those that cannot be paid for are sampled from now on. */
+/* Begins to sample the sources that are always on and cannot be paid for. */
 static void sample_dear(struct budget *b)
 {
-	/* The node is as busy without probes as it is now with them: so a burst counts at once. */
+	/* Assumes that the node would be as busy without probes as it is now with them: so the
+	 * income of a burst of work counts at once. */
 	double may = MAX(budget_allowed(b), income(b, b->busy_per_s, NS_PER_S));
 	double length = MAX(b->period_ns, PERIOD_NS), height;
 	bool sampling = is_sampling(b), few_stay;

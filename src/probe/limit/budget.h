@@ -53,7 +53,7 @@ struct budget_source {
 	double tail_ns; /* cost after the end of its last window, and while it was attached */
 	bool was_hit;	/* it was hit in its last window */
 
-	unsigned int starved; /* measured in a row as too dear even for samples */
+	unsigned int starved; /* times in a row that it was measured as too expensive to sample */
 	unsigned int relaxed; /* rounds in a row in which it was cheap enough to be always on */
 };
 
@@ -64,7 +64,7 @@ struct budget {
 	struct budget_source sources[BUDGET_MAX_SOURCES];
 	double least_window_ns;
 	double own_per_s;  /* ns of CPU a second that the node uses for itself, smoothed */
-	double busy_per_s; /* the same with probes, smoothed over a shorter time */
+	double busy_per_s; /* ns of CPU a second with probes, smoothed over a shorter time */
 	double credit_ns;  /* negative = debt */
 	double tail_ns;	   /* mean time for which probes are hit after a window */
 	double period_ns;  /* since sources that are always on were last averaged */
@@ -95,8 +95,8 @@ bool budget_wants(const struct budget *b, unsigned int i);
 uint64_t budget_check_ns(const struct budget *b);
 /* When the next window ends, or a round that is paid begins; at most limit_ns. */
 uint64_t budget_next(const struct budget *b, uint64_t now_ns, uint64_t limit_ns);
-/* A sampled source was enabled; or detached after its hits were counted (or could not be
- * attached). */
+/* budget_began(): a sampled source was enabled.  budget_ended(): it was detached and its hits have
+ * been counted, or it could not be attached. */
 void budget_began(struct budget *b, unsigned int i, uint64_t now_ns);
 void budget_ended(struct budget *b, unsigned int i);
 /* The source cannot be attached any more: counts as dropped. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Changes that nobody has fetched. */
+/* Most changes that wait for controller_changes_next(). */
 #define MAX_CHANGES 4096u
 /* At most so many changes of work alone are kept in a row.  More than one, as they are fetched only
  * when they have a certain age: if each replaced the one before, none would get that old. */
@@ -43,7 +43,7 @@ static void make_room(struct controller_changes *changes, const struct controlle
 		changes->queue.len = waiting;
 		changes->next = from = 0;
 	}
-	/* Of changes of work alone the newest matters. */
+	/* Of changes that report work alone only the newest is needed. */
 	if (!next->kinds && is_work(changes, MAX_WORK)) {
 		changes->queue.len--;
 		return;

@@ -17,9 +17,9 @@ struct controller_change {
 	uint64_t ts_ns;
 	uint64_t kinds; /* bit set; 0: only `work` is reported */
 	enum coverage_state state;
-	/* Part of all that happened so far that was seen, by the reductions that the node did, as
-	 * it does less while it is probed; without reductions by its CPU time less that of the
-	 * probes. */
+	/* Estimated part of all events so far that was seen: part of the node's reductions that it
+	 * did while the kinds were enabled.  Not part of the time, as it does less in the same time
+	 * while it is probed.  Without reductions: part of its CPU time less that of the probes. */
 	uint32_t share_ppm;
 	uint64_t work, missed; /* as in struct rec_coverage */
 };

@@ -4,9 +4,8 @@
 
 #include "base/compiler.h"
 
-#define FADE 0.98
-/* What a fit needs: so many stretches, and so much difference between them, 1 - r^2 of work and
- * cost. */
+#define FADE 0.98 /* factor by which older stretches count less with each new one */
+/* What a fit needs: stretches, and a difference between them, as 1 - r^2 of work and cost. */
 #define LEAST_STRETCHES 12.0
 #define LEAST_SPREAD	0.02
 /* If cost is a smaller part of the CPU time it cannot be seen there. */

@@ -11,7 +11,7 @@
 
 /* Least time between two steps: a real-time thread must not spin. */
 #define SHORTEST_SLEEP_NS 200000ull
-/* How often the node's work is reported, so that each interval shown has its own. */
+/* How often the node's work is reported: so that each interval that is shown has a report. */
 #define REPORT_WORK_NS 50000000ull
 #define LOG_NS	       500000000ull
 /* Shortest windows: attaching the probes of a round takes some ms.  Perf events take 0.1 s each to
@@ -27,7 +27,7 @@
 #define NO_LIMIT	 1e12
 /* Least number of hits from which the cost of one is derived. */
 #define HITS_THAT_TELL 20
-#define LEAST_OWN_NS   1000000.0
+#define LEAST_OWN_NS   1000000.0 /* least CPU time of the node from which a share is derived */
 /* Longest run time of a program: without stacks and terms, and with them. */
 #define MOST_RUN_NS	  5000.0
 #define MOST_RUN_STACK_NS 50000.0
@@ -124,7 +124,8 @@ static void measure(struct duty_cycle *d)
 	budget_pass(&d->budget, step.wall_ns, step.own_ns, step.spent_ns);
 }
 
-/* False if even all the CPU time that the node used since could not exceed the budget. */
+/* False if probes could not exceed the budget even if they had taken all CPU time that the node has
+ * used since the last measurement. */
 static bool is_worth_measuring(const struct duty_cycle *d, uint64_t now)
 {
 	return d->nr_leaving || d->budget.in_round ||
@@ -133,7 +134,8 @@ static bool is_worth_measuring(const struct duty_cycle *d, uint64_t now)
 		       MAX(d->budget.credit_ns, 0) / 2;
 }
 
-/* Reads the node's count of its work now, next to an event of which it gives the position. */
+/* Reads the node's count of its work now: called right before and after a group is enabled or
+ * disabled, to know how much work was done by then. */
 static double work_now(const struct duty_cycle *d)
 {
 	return hit_account_work(&d->account, d->ops->work(d->arg));
@@ -356,8 +358,8 @@ static int turn_on(struct duty_cycle *d, unsigned int i, struct error *err)
 	return 0;
 }
 
-/* A resource is short, for some time or for ever, so the attach is tried again.  A node that has
- * exited is no failure. */
+/* After a failed attach, mostly for want of a resource: it is tried again later, but given up after
+ * MOST_FAILURES.  That the node has exited (-ESRCH) is no failure. */
 static void put_off(struct duty_cycle *d, unsigned int i, int rc)
 {
 	struct duty_cycle_group *u = &d->groups[i];
@@ -375,7 +377,8 @@ static bool is_put_off(const struct duty_cycle *d, unsigned int i)
 	return d->groups[i].retry_ns && now_ns(d) < d->groups[i].retry_ns;
 }
 
-/* The others of a round do not wait for groups that cannot be attached now. */
+/* Ends the windows of groups that cannot be attached now, so that their round does not wait for
+ * them. */
 static void pass_over(struct duty_cycle *d)
 {
 	for (unsigned int i = 0; i < d->nr; i++) {

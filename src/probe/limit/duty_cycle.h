@@ -23,7 +23,7 @@
 
 struct duty_cycle_ops {
 	uint64_t (*now)(void *arg); /* ns */
-	/* Sleeps for so many ns, so that other threads run; false = the thread is to end. */
+	/* Sleeps for `ns`, so that other threads run; false = the thread is to end. */
 	bool (*pause)(void *arg, uint64_t ns);
 	/* As in attach.h. */
 	int (*attach)(void *arg, unsigned int group, struct error *err);
@@ -70,6 +70,7 @@ struct duty_cycle {
 	double hits_per_s, hit_ns; /* limit, 0 = none; recent cost of a hit */
 	uint64_t priced_hits;	   /* total hits when hit_ns was last updated */
 	double priced_ns;
+	/* taken_ns: when hits and clocks were last read */
 	uint64_t start_ns, taken_ns, reported_work_ns, logged_ns;
 	uint64_t log_hits; /* total hits when the cost was last logged */
 	double log_spent, log_own;
@@ -81,7 +82,7 @@ struct duty_cycle_config {
 	bool has_work;	  /* the node's own count of its work can be read */
 	bool long_runs;	  /* programs walk stacks, or copy terms */
 	double percent;	  /* of the node's own CPU; 100 or more = no limit, only measures */
-	double own_per_s; /* ns of CPU a second, as known from before */
+	double own_per_s; /* ns of CPU a second that the node used before there were probes */
 	/* Limit of hits of all groups together, 0 = none; and what one is taken to cost until some
 	 * were measured. */
 	double hits_per_s, hit_ns;

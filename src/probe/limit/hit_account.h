@@ -16,7 +16,8 @@
 #include "probe/limit/budget.h"
 #include "probe/limit/cost_fit.h"
 
-/* The least of so many recent run times of a program counts, as in some it was preempted. */
+/* The run time of a program is taken to be the least of HIT_ACCOUNT_RUNS recent ones, as in some of
+ * them it was preempted. */
 #define HIT_ACCOUNT_RUNS 8
 
 /* Since hit_account_start(). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps what samples cost a node below a share of its own CPU time, by taking fewer of them.  Pure
- * logic: it is given what was used so far, and returns a weight: how many samples of the first
- * frequency one is to stand for.  That is 1, then powers of two if samples cost too much; it never
- * falls.
+ * logic: it is given what was used so far, and returns a weight: how many samples at the original
+ * frequency one sample is to stand for.  The weight is 1 at first, doubles as long as samples cost
+ * too much, and never falls.
  */
 #ifndef EBEAM_PROBE_SAMPLE_LIMIT_H
 #define EBEAM_PROBE_SAMPLE_LIMIT_H

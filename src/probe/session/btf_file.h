@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 
-/* 0 if the file is BTF of this kernel, as far as the struct shows that programs read: a program
- * reads its own task by it.  ERROR_KIND_FAILED (cannot be read, is not BTF, or is of another
- * kernel), ERROR_KIND_PRIVILEGE, ERROR_KIND_KERNEL. */
+/* 0 if the file is BTF of this kernel, as far as can be tested: a BPF program reads its own
+ * task_struct by it, the struct that ebeam's programs read.  ERROR_KIND_FAILED (cannot be read, is
+ * not BTF, or is of another kernel), ERROR_KIND_PRIVILEGE, ERROR_KIND_KERNEL. */
 int btf_file_check(const char *path, struct error *err);
 
 #endif

@@ -13,7 +13,7 @@
 struct call_probe {
 	const char *path;	    /* of the file, as the kernel resolves it now */
 	const struct elf_file *elf; /* the same file */
-	uint64_t addr;		    /* of the function, in the file's addresses */
+	uint64_t addr;		    /* virtual address of the function in the ELF file */
 	const char *name;	    /* for errors */
 	uint32_t point;		    /* number of the function */
 	bool nif;

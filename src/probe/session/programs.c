@@ -91,7 +91,8 @@ static bool can_create_map(void)
 
 static bool counts_as_locked;
 
-/* Called once, before any thread loads programs, as the limit is that of the whole process. */
+/* Finds out whether maps count as locked memory: whether one can be made with a limit of 0.  Called
+ * once, before any thread loads programs, as the limit is that of the whole process. */
 static void try_locked_memory(void)
 {
 	struct rlimit limit, none;

@@ -38,7 +38,7 @@ int programs_error(int rc, struct error *err);
 bool programs_are_refused(int rc);
 /* The kernel allows no sampling and no reading of memory by BPF (lockdown=confidentiality). */
 bool programs_locked_down(void);
-/* Whether rc means that too many files are open; and an error that says what to do. */
+/* Whether rc means that too many files are open; and the error for that case. */
 bool programs_needs_files(int rc);
 int programs_files_error(int rc, struct error *err);
 

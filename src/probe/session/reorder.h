@@ -18,7 +18,7 @@
 
 #include "abi/record.h"
 
-/* Bytes held by default; the drain stops at that, and goes on when records were returned. */
+/* Bytes held by default.  A drain stops when they are full, until records were returned. */
 #define REORDER_MAX_SIZE ((size_t)64 << 20)
 
 struct reorder;

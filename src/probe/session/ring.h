@@ -18,8 +18,8 @@ struct ring_set;
 int ring_set_open(struct ring_set **out, const int *fds, unsigned int nr, struct error *err);
 void ring_set_close(struct ring_set *r);
 struct source *ring_set_source(struct ring_set *r);
-/* Records made in user space, which are merged with the others: before each drain `next` is called
- * for those up to a time, until it returns false. */
+/* Merges records that user space makes with those of the rings: before each drain `next` is called
+ * until it returns false, each time for one record up to until_ns. */
 void ring_set_feed(struct ring_set *r,
 		   bool (*next)(void *ctx, uint64_t until_ns, struct rec_raw_coverage *out),
 		   void *ctx);

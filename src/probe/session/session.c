@@ -63,7 +63,8 @@ static int choose_programs(struct session *s, struct error *err)
 	return attach_choose(s->attach, s->skel->obj, err);
 }
 
-/* If that fails there is no limit on overhead, and session_event_cost() reports why. */
+/* Opens the overhead controller.  If that fails there is no limit on overhead, and
+ * session_event_cost() reports why. */
 static void open_controller(struct session *s)
 {
 	const struct controller_config config = {
@@ -113,8 +114,8 @@ static int check_stack(const struct session *s, const struct bpf_program *p, str
 		bpf_program__name(p));
 }
 
-/* Without code_changed, which is not checked here but by session_watch_code(): new code is found
- * without that uprobe, too. */
+/* Checks all programs of uprobes but code_changed, which session_watch_code() checks: the run can
+ * do without that one, as new code is also found otherwise. */
 static int check_stacks(const struct session *s, struct error *err)
 {
 	struct bpf_program *p;
@@ -370,8 +371,9 @@ static bool next_coverage(void *ctx, uint64_t until_ns, struct rec_raw_coverage 
 	return true;
 }
 
-/* The calibrated cost of a return includes the probe at the entry.  The two traps are apart by half
- * of that, and by more on a node whose caches are busy, but never by more than all of it. */
+/* The calibrated cost of a return includes the trap at the entry.  Half of that cost is between the
+ * time stamps of the two programs, more on a node whose caches are busy, but never more than all
+ * of it. */
 static void set_pair_cost(struct session *s)
 {
 	struct controller_cost cost = {0};

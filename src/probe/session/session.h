@@ -47,7 +47,7 @@ struct session_config {
 	bool force;	  /* attach uprobes even where they may not be safe */
 	bool no_realtime; /* the controller's thread has no real-time priority */
 	bool event_stacks;
-	bool unnamed;		    /* no names, and no kinds of terms, are needed */
+	bool unnamed;		    /* neither names of processes nor terms are needed */
 	bool counting;		    /* only counts of events are needed; unnamed is set */
 	bool own_times;		    /* programs measure their run times, not the kernel */
 	bool count_sums;	    /* counts with sizes and times, see struct event_count */
@@ -57,7 +57,7 @@ struct session_config {
 	uint32_t inet_received;	    /* ports_inet_received() */
 	/* Calls of functions, by breakpoints of the caller (breakpoints.h) or by call probes. */
 	bool calls;
-	bool calls_beside; /* a run without events does not need them */
+	bool calls_beside; /* the run goes on without calls if the kernel refuses their programs */
 	bool call_stacks;  /* stacks of the callers, for some calls */
 	unsigned int otp;
 	unsigned int call_words, call_depth; /* limits for copied terms of a call */
@@ -147,8 +147,8 @@ uint64_t session_counter(struct session *s, enum counter_id id);
  * known, so that the budget is not kept: *why (NULL ok) is the reason. */
 bool session_event_cost(struct session *s, struct controller_cost *out, const char **why);
 
-/* Part of spent_ns of the probes of one kind; *kinds (bit set): all kinds that need these probes,
- * with this one.  0 if not known. */
+/* What the probes of one kind took of controller_cost.spent_ns; *kinds (bit set): this and all
+ * other kinds that need these probes.  0 if not known. */
 uint64_t session_kind_ns(struct session *s, enum event_kind kind, uint64_t *kinds);
 
 /* Sum over CPUs of the counts of one kind of event. */

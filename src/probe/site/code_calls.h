@@ -10,7 +10,7 @@
 
 struct code_call {
 	uint64_t at;	 /* address of the instruction */
-	uint64_t target; /* outside of the code, unless it is a call */
+	uint64_t target; /* of a jump: always outside of the code */
 	bool jump;	 /* a jump out of the code: tail call, or to a part elsewhere */
 	bool process;	 /* result goes to r13, the process register of JIT code */
 };

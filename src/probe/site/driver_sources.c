@@ -82,8 +82,8 @@ static const char *map_path(struct source_plan *plan, const struct beam_node *n,
 	return plan->paths[plan->nr_paths++];
 }
 
-/* Finds the file offset of a function of the process, and its cheapest probe site.  False: *why
- * not. */
+/* Finds the file offset of a function of the process, and its cheapest probe site.  False, with the
+ * reason in *why, if it cannot be probed. */
 static bool locate(struct source_plan *plan, const struct beam_node *n, raddr addr,
 		   struct source_point *point, const char **why)
 {
@@ -114,7 +114,8 @@ static bool locate(struct source_plan *plan, const struct beam_node *n, raddr ad
 	return point->site.ok;
 }
 
-/* False if an earlier driver has the same function as this callback: that has a point already. */
+/* False if an earlier driver has the same function as this callback, so that it has a point
+ * already. */
 static bool is_first(const struct driver_list *l, size_t driver, int callback)
 {
 	for (size_t i = 0; i < driver; i++)
@@ -132,7 +133,8 @@ static bool is_shared(const struct driver_list *l, size_t driver, int callback)
 	return false;
 }
 
-/* True if a driver has this function as another callback, too: a call does not show which it is. */
+/* True if a driver uses this function for another callback, too: then a call of it does not show
+ * which callback is meant. */
 static bool is_ambiguous(const struct driver_list *l, raddr addr, int callback)
 {
 	for (size_t i = 0; i < l->len; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Events of drivers: probes on the callbacks of the drivers that a node has now, in its
  * executable or in libraries.  A function that is a callback of several drivers has one point,
- * whose cookie says so (bpf/event_driver.bpf.h). */
+ * with EVENT_COOKIE_SHARED in its cookie (bpf/event_driver.bpf.h). */
 #ifndef EBEAM_PROBE_DRIVER_SOURCES_H
 #define EBEAM_PROBE_DRIVER_SOURCES_H
 

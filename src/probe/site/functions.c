@@ -64,7 +64,7 @@ static void set_join(struct function_set *s, const struct function_set *more)
 		set_add(s, more->at.data[i]);
 }
 
-/* Keeps the members of `other` (`in`), or those that are not. */
+/* Keeps the addresses that are in `other` (in = true), or those that are not (false). */
 static void set_filter(struct function_set *s, const struct function_set *other, bool in)
 {
 	size_t n = 0;

@@ -17,7 +17,8 @@ struct function_set {
  * The function is the only one that all clues of `called_by` call and none of `not_by` does.  Clues
  * are: "@name" a JIT fragment, "$name" an instruction of modules, "module:name/1" a BIF, "name" a
  * function that is exported or has a recipe.  With ">" at its end: what its callees call; with "+":
- * that and what it calls itself.  A clue that only jumps to another function counts as both.
+ * that and what it calls itself.  A clue that only jumps to another function also calls what that
+ * function calls.
  */
 struct recipe {
 	const char *name;
@@ -30,7 +31,7 @@ struct recipe {
 	/* A function whose source calls this one.  If its code does not, the compiler has inlined a
 	 * copy of this one, whose calls no probe sees. */
 	const char *caller;
-	const char *rest;	 /* called by the inlined copy; can be probed */
+	const char *rest;	 /* function that the copy calls, which is probed instead */
 	bool not_by_symbol;	 /* always use the recipe, even if there is a symbol */
 	bool process;		 /* of a fragment, only the call that returns the process to run */
 	bool step;		 /* only used as a clue of other recipes */

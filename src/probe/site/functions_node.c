@@ -16,8 +16,8 @@
 #define MAX_FRAGMENT (64u << 10) /* bytes; the largest has 500 (OTP 25 to 29) */
 #define MAX_BIFS     4096u	 /* OTP 29 has about 700 */
 #define MAX_MODULE   (64u << 20)
-/* Occurrences of an instruction in all modules: at least so many to be sure; after MAX_PLACES the
- * scan stops. */
+/* Occurrences of an instruction in all modules: with fewer than MIN_PLACES it is not certain which
+ * function the instruction calls; after MAX_PLACES the scan stops. */
 #define MIN_PLACES 8
 #define MAX_PLACES 128
 

@@ -30,6 +30,9 @@ static bool is_same(const struct function_set *a, const struct function_set *b)
 	return a->at.len == b->at.len && nr_shared(a, b) == a->at.len;
 }
 
+/* Conditions (recipe.fits) on a candidate for a function: `addr` is the candidate, `all` are all
+ * candidates that the clues leave. */
+
 /* erts_queue_message(..., am_system): nothing else is called with that atom so often. */
 static bool takes_system_messages(struct functions *f, uint64_t addr,
 				  const struct function_set *all)
@@ -55,7 +58,8 @@ static bool is_twin_of_queue_message(struct functions *f, uint64_t addr,
 	return other && own->at.len >= 1 && own->at.len <= 2 && is_same(own, other);
 }
 
-/* It calls all that erts_queue_proc_message() does, of which the caller has an inlined copy. */
+/* It calls the same functions as erts_queue_proc_message(), of which the caller has an inlined
+ * copy. */
 static bool is_rest_of_queue_message(struct functions *f, uint64_t addr,
 				     const struct function_set *all)
 {
@@ -75,8 +79,8 @@ static bool queues_for_process(struct functions *f, uint64_t addr, const struct 
 	return calls(f, addr, "erts_queue_proc_message");
 }
 
-/* At least two of the functions: the others are erts_alloc_message_ref() and what it calls when
- * memory runs out. */
+/* It calls at least two of the other candidates: these are erts_alloc_message_ref() and what that
+ * calls when memory runs out. */
 static bool calls_two_others(struct functions *f, uint64_t addr, const struct function_set *all)
 {
 	const struct function_set *own = functions_callees(f, addr);
@@ -151,7 +155,7 @@ static bool sends_signal(struct functions *f, uint64_t addr, const struct functi
 	return link && link->at.len == 1 && function_set_has(own, link->at.data[0]);
 }
 
-/* A process without catch exits there: it calls erts_do_exit_process() itself, or by way of
+/* It ends a process that has no catch: calls erts_do_exit_process() itself, or by way of
  * terminate_proc() if that is not inlined. */
 static bool ends_processes(struct functions *f, uint64_t addr, const struct function_set *all)
 {
@@ -211,8 +215,9 @@ static bool makes_processes(struct functions *f, uint64_t addr, const struct fun
 	return calls(f, addr, "erl_create_process");
 }
 
-/* It shares at least so many callees with queue_messages() of erts_queue_message(): for the lock of
- * the outer queue, its buffers, the wake-up.  Some other candidates share 5. */
+/* It shares QUEUES_SHARED_MIN callees or more with queue_messages(), which erts_queue_message()
+ * calls: for the lock of the outer queue, its buffers, the wake-up.  Other candidates share up to
+ * 5. */
 #define QUEUES_SHARED_MIN 6
 static bool queues_like_a_message(struct functions *f, uint64_t addr,
 				  const struct function_set *all)
@@ -237,8 +242,8 @@ static bool queues_like_a_message(struct functions *f, uint64_t addr,
 	return yes;
 }
 
-/* It copies a message as erts_queue_dist_message() does (so many shared callees), and queues it as
- * a signal. */
+/* It copies a message as erts_queue_dist_message() does (COPIES_SHARED_MIN shared callees), and
+ * queues it as a signal. */
 #define COPIES_SHARED_MIN 6
 static bool signals_message_of_node(struct functions *f, uint64_t addr,
 				    const struct function_set *all)

@@ -12,7 +12,7 @@
 
 #include "base/compiler.h"
 
-/* The first two arguments are loaded before the switch to the C stack, the others after it. */
+/* Heap top and stack are loaded before the switch to the C stack, the other arguments after it. */
 #define LOADS	   6  /* mov %r15, %rdx; mov %rsp, %rcx */
 #define SWITCH_MAX 28 /* bytes from there to the call; 19 to 22 in the builds looked at */
 #define CALL_SIZE  6

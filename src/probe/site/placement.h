@@ -75,7 +75,7 @@ struct placement_code {
 	uint64_t addr; /* of the entry */
 };
 
-#define PLACEMENT_MAX_FUNCTION (1u << 20) /* bytes of one; a longer one is refused */
+#define PLACEMENT_MAX_FUNCTION (1u << 20) /* bytes; a longer function is refused */
 
 /* Always fills *out; out->ok says whether there is a site. */
 void placement_find(struct placement *out, const struct placement_code *code,

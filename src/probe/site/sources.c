@@ -47,7 +47,7 @@ static const struct source_row {
 	{KIND(PROCESS_RUNNABLE), {"erts_proc_sys_schedule"}, "event_sys_schedule", "di", NULL},
 	{KIND(SCHEDULER_ACTIVE), {"erts_thr_progress_active"},
 		"event_scheduler_active", "si", NULL},
-	/* since OTP 28 of hibernate/0, which has no function to continue with */
+	/* since OTP 28 also called for hibernate/0, which has no function to continue with */
 	{KIND(PROCESS_HIBERNATE), {"erts_hibernate"},
 		"event_hibernate", "di si", NULL},
 	{KIND(PROCESS_HIBERNATE), {"erts_hibernate"},
@@ -204,7 +204,7 @@ bool source_plan_add(struct source_plan *p, const struct source_point *point)
 
 #define NOT_FOUND "not found in this node"
 
-/* Such functions have no symbol; a struct of the VM points to them. */
+/* True for functions that have no symbol, and to which a struct of the VM points. */
 static bool is_found_in_node(const struct source_row *row)
 {
 	return strchr(row->symbols[0], '.') != NULL;
@@ -476,8 +476,8 @@ void source_sites(struct source_sites *out, const struct beam_node *n)
 
 /* ---- functions that are found in a running node ---------------------------------------------- */
 
-/* Finds sites for all functions of the row's name, in order; false if there is none, or one has no
- * site. */
+/* Finds sites for all functions of the row's name, in order, and adds their points if `add` is set;
+ * false if there is no such function, or one has no site. */
 static bool site_found(struct source_plan *p, const struct source_row *row,
 		       const struct elf_file *elf, const struct source_found *found, size_t nr,
 		       bool add)

@@ -22,7 +22,7 @@
 /* One site to attach to: in a function (at its entry, at a cheaper instruction, or for its
  * return), or an instruction. */
 struct source_point {
-	const char *symbol;  /* as found; of an instruction, what it is called */
+	const char *symbol;  /* name of the function that was found, or of the USDT probe */
 	const char *program; /* BPF program */
 	const char *args;    /* registers that the program reads: "di si dx"; NULL = "" */
 	uint64_t kinds;	     /* bit set: kinds asked for that need the point */
@@ -68,13 +68,13 @@ bool source_plan_add(struct source_plan *p, const struct source_point *point);
 /* Marks kinds as not available, as they need `symbol`, which must live as long as the plan;
  * `why` is copied.  Kinds that were refused before keep their reason. */
 void source_plan_refuse(struct source_plan *p, uint64_t kinds, const char *symbol, const char *why);
-/* The same, and removes the points that no other kind needs. */
+/* Like source_plan_refuse(), and removes the points that no other kind needs. */
 void source_plan_take_out(struct source_plan *p, uint64_t kinds, const char *symbol,
 			  const char *why);
-/* The same with this reason, when source_plan_add() found no room. */
+/* Like source_plan_take_out(), with SOURCE_TOO_MANY as reason: source_plan_add() found no room. */
 #define SOURCE_TOO_MANY "too many probes"
 void source_plan_full(struct source_plan *p, uint64_t kinds, const char *symbol);
-/* The same for all kinds that need this BPF program; false: none does. */
+/* Like source_plan_take_out(), for all kinds that need this BPF program; false: none does. */
 bool source_plan_drop(struct source_plan *p, const char *program, const char *why);
 
 /* Plans what to attach for these kinds; for drivers see driver_sources.h. */
@@ -111,8 +111,8 @@ void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kin
 /* The functions that a kind needs, as a list "a, b" into buf. */
 void source_functions(enum event_kind kind, char *buf, size_t size);
 
-/* Names of the i-th function of the table, followed by NULLs, and what is needed of it; false = i
- * is past the last.  The same function may come several times. */
+/* Names of the i-th function that events need, followed by NULLs, and what is needed of it; false =
+ * i is past the last.  The same function may come several times. */
 struct source_function {
 	const char *symbols[3];
 	struct placement_request request;
@@ -120,7 +120,8 @@ struct source_function {
 };
 bool source_function(unsigned int i, struct source_function *out);
 
-/* How many functions of the table a node has, and which kind of instruction the sites are. */
+/* How many of these functions a node has, and how the kernel runs the instructions at their
+ * sites. */
 struct source_sites {
 	unsigned int found, emulated, stepped, refused;
 	char stepped_names[160]; /* "erts_a, erts_b"; both lists may be truncated */

@@ -15,7 +15,7 @@
 
 #define ALLOCATORS "Allctr_t"
 
-/* Refuses kinds with this reason, instead of one that says only that no function was found. */
+/* Refuses kinds for the reason `why`, which replaces the reason that no function was found. */
 static void refuse_carriers(struct source_plan *p, uint64_t kinds, const char *why)
 {
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {

@@ -8,8 +8,9 @@
  *   message_queued: fires when the receiver examines the message, without sender, for fewer;
  *   process_exit, port_exit: the reason is truncated text, not a term;
  *   port_connect: has the old owner, not the process that asked.
- * Making the text costs the VM more than most uprobes do.  Uprobes give the same of collections,
- * and are needed for heaps that grow anyway.  So uprobes are preferred.
+ * Uprobes are preferred where both are possible: the VM makes text of pids and ports for its USDT
+ * probes, which costs more than most uprobes, and process_heap_grow needs uprobes on collections
+ * anyway.
  */
 #include "probe/site/sources_usdt.h"
 
@@ -42,7 +43,7 @@ static const struct usdt_row {
 	uint64_t with;	     /* further kinds that need this probe too */
 	const char *probe;
 	const char *program; /* event_usdt: `about` and values[] are all that it needs */
-	unsigned int nr_args; /* the first so many arguments must be readable */
+	unsigned int nr_args; /* arguments, from the first on, that must be readable */
 	int about;	     /* argument with the pid, -1 = none */
 	const char *only;    /* text of argument nr_args - 1, else the hit is no event; NULL: any */
 	struct { uint8_t type, arg; } values[USDT_POINT_VALUES];
@@ -127,7 +128,8 @@ static bool is_of(const struct usdt_site *site, const struct usdt_row *row)
 	return strcmp(site->provider, PROVIDER) == 0 && strcmp(site->name, row->probe) == 0;
 }
 
-/* True if there are sites, and all can be read: with a part of them events would be missing. */
+/* True if the probe has sites, and the arguments can be read at all of them: with some of the sites
+ * only, events would be missing. */
 static bool is_given(const struct usdt_row *row, const struct usdt_site *sites, size_t nr)
 {
 	struct usdt_point point = {0};

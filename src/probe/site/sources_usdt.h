@@ -8,13 +8,14 @@
 
 #include "probe/site/sources.h"
 
-/* Those of these kinds whose probes the file has, with arguments that can be read. */
+/* Subset of `kinds` (bit sets) whose probes the file has, with arguments that can be read. */
 uint64_t sources_usdt_kinds(const struct elf_file *elf, uint64_t kinds);
 /* Adds the points of kinds that sources_usdt_kinds() has returned. */
 void sources_usdt_add(struct source_plan *p, const struct elf_file *elf, uint64_t kinds);
 /* The probes of a kind, "a, b"; "" if there are none. */
 void sources_usdt_names(enum event_kind kind, char *buf, size_t size);
-/* How the events differ from those of uprobes; "" = only by the moment. */
+/* How the events of a kind differ from those of uprobes; "" = only in the moment at which they
+ * come. */
 const char *sources_usdt_differs(enum event_kind kind);
 
 #endif

@@ -25,22 +25,26 @@
 #define PERIOD_MAX   20000000u /* ns, with thousands of schedulers */
 #define PERIOD_EXACT 8000000u  /* ns, while the VM counts busy time itself */
 #define PERIOD_GC    1000000u  /* ns: shortest period that collections need */
-#define PERIOD_AGREE 10000000u /* ns, if all samples agree: enough of them in a span to judge */
+#define PERIOD_AGREE 10000000u /* ns, longest: so that a span has AGREE_SAMPLES */
 #define PACE_SAMPLES 32	       /* samples after which period and CPU are chosen again */
 #define MOVE_NS	     50000u    /* ns of a sleep after which the kernel chooses the CPU */
-#define MOST_APART   64u       /* most PACE_SAMPLES between moves, if moves are delayed */
-/* Accuracy that is enough: 1 sigma of half a percentage point after 10 s for whether a scheduler
- * works, of one point for what it works on.  In samples a second, times the variance of one. */
+#define MOST_APART   64u       /* most rounds of PACE_SAMPLES from one move() to the next */
+/* Accuracy that is enough after 10 s: a standard deviation of half a percentage point for whether a
+ * scheduler works, of one point for what it works on.  In samples a second that this takes, times
+ * p (1 - p), the variance of one sample. */
 #define ENOUGH_WORKING 4000.0
 #define ENOUGH_WORK    1000.0
 /* The same for collections, which are a small part of the time: a tenth of a point. */
 #define ENOUGH_GC 100000.0
-/* Dirty schedulers, of which many sleep, are sampled only this rarely: they count their time
- * themselves. */
-#define DIRTY_EVERY   16
-#define SPAN_FEW_NS   500000000u
-#define SPAN_MANY_NS  1000000000u
-#define MANY	      64 /* schedulers from which on reading their accounts takes time */
+/* One sample in DIRTY_EVERY includes dirty schedulers: many of them sleep, and their busy time is
+ * counted by the VM. */
+#define DIRTY_EVERY  16
+#define SPAN_FEW_NS  500000000u
+#define SPAN_MANY_NS 1000000000u
+#define MANY	     64 /* with more schedulers spans are longer, as reading counts takes time */
+/* When the VM's count agrees with the samples, see sched_watch_agrees(): samples needed to judge,
+ * difference allowed, and standard deviations added to that; spans in doubt before the count is no
+ * longer used. */
 #define AGREE_SAMPLES 30
 #define AGREE_POINTS  0.02
 #define AGREE_SPREADS 5
@@ -50,8 +54,8 @@
 struct watched {
 	enum thread_type type;
 	uint16_t number;
-	int os_tid; /* 0 = not known */
-	bool distrusted;
+	int os_tid;	     /* 0 = not known */
+	bool distrusted;     /* the VM's count is no longer used */
 	unsigned int doubts; /* spans in a row in which the VM's count cannot be true */
 	uint32_t samples, working, process, port, gc_samples, gc;
 	struct sched_clock_read clock;
@@ -96,8 +100,8 @@ uint64_t sched_watch_period(uint64_t cost_ns, uint64_t samples)
 				     : (uint64_t)period;
 }
 
-/* If all samples agree, few of them would be enough; but as long as they are few, others may still
- * differ (rule of succession, Laplace). */
+/* If all samples agree, their variance is 0, and few of them would be enough; but as long as they
+ * are few, others may still differ: so p is estimated by the rule of succession (Laplace). */
 uint64_t sched_watch_enough(double per_s, uint32_t samples, uint32_t seen)
 {
 	double part = (seen + 1.0) / (samples + 2.0);
@@ -159,8 +163,8 @@ static bool move(struct sched_watch *w)
 }
 
 /* Makes the thread a real-time one.  A thread that only gets a CPU when one is free mostly sees
- * schedulers that are about to sleep, so it must not wait for those that it samples.  False: it
- * has to. */
+ * schedulers that are about to sleep, so it must not wait for those that it samples.  False: it has
+ * no real-time priority, and waits. */
 static bool come_at_once(const struct sched_watch *w)
 {
 	int rc = w->realtime ? thread_come_at_once() : -ECANCELED;
@@ -214,13 +218,14 @@ bool sched_watch_agrees(uint64_t working_ns, uint64_t duration_ns, uint64_t unse
 		return true;
 	counted = (double)working_ns / (double)duration_ns;
 	seen = (double)working / samples;
-	/* At least the effect of one sample, in case all of them agree. */
+	/* The variance is at least that of one sample that differs, in case none does. */
 	spread = sqrt(MAX(seen * (1 - seen), 1.0 / samples) / samples);
 	unseen = (double)unseen_ns / (double)duration_ns;
 	return fabs(counted - seen) < AGREE_POINTS + AGREE_SPREADS * spread + unseen;
 }
 
-/* The process is stopped (SIGSTOP): schedulers do nothing, whatever they were at. */
+/* True if the node is stopped (SIGSTOP): its schedulers do nothing, though samples still show what
+ * they were doing. */
 static bool is_stopped(const struct sched_watch *w)
 {
 	return proc_is_stopped(w->os_pid);
@@ -265,7 +270,8 @@ static void add_times(struct sched_watch *w, struct watched *one, struct sched_s
 	if (!had || !one->has_times || one->times.cpu_ns < before.cpu_ns ||
 	    one->times.wait_ns < before.wait_ns)
 		return;
-	/* The kernel updates both when it switches threads, or at its ticks. */
+	/* The kernel updates both only when it switches threads, or at its ticks: they may grow by
+	 * more than the span. */
 	out->on_cpu_ns = MIN(one->times.cpu_ns - before.cpu_ns, out->duration_ns);
 	out->cpu_wait_ns = MIN(one->times.wait_ns - before.wait_ns, out->duration_ns);
 }

@@ -2,8 +2,8 @@
 /*
  * How busy the schedulers of a node are, without a probe.  A thread samples what they do, at random
  * moments so as not to synchronise with anything periodic in the node, as often as accuracy needs
- * and a part of a core allows; where the VM counts busy time itself, its count is used.  With the
- * CPU time of their threads, by the kernel's account.
+ * and a part of a core allows; where the VM counts busy time itself, its count is used.  The CPU
+ * time of their threads is read from the kernel.
  */
 #ifndef EBEAM_PROBE_SCHED_WATCH_H
 #define EBEAM_PROBE_SCHED_WATCH_H
@@ -30,9 +30,9 @@ struct sched_span {
 };
 
 enum sched_watch_how {
-	SCHED_WATCH_BEST,
+	SCHED_WATCH_BEST,    /* samples, and where the VM counts busy time its count */
 	SCHED_WATCH_SAMPLES, /* samples only, even where the VM counts */
-	SCHED_WATCH_THREADS, /* only what the threads get of the CPUs */
+	SCHED_WATCH_THREADS, /* CPU time of the threads only */
 };
 /* Borrows the node.  `gc`: also sample collections.  `realtime`: the thread that samples has
  * real-time priority (SCHED_RR).  ERROR_KIND_FAILED. */

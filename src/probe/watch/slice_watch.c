@@ -22,8 +22,8 @@
 #define CPU_PART     0.03	/* CPU that sampling may use, part of a core */
 #define PACE_SAMPLES 64		/* samples after which the period is chosen again */
 #define FILES_KEPT   64		/* schedulers with an open file, normal ones first */
-#define POSITION_NS  100000000u /* ns in which each sample tries to find the position */
-#define MOST_HELD    4096	/* results that were not fetched yet */
+#define POSITION_NS  100000000u /* age of a span up to which is_due() wants its position */
+#define MOST_HELD    4096	/* most results that wait for slice_watch_next() */
 
 /* What a scheduler is in the middle of: a slice, a collection or a NIF. */
 struct span {
@@ -33,7 +33,7 @@ struct span {
 	bool port;
 	uint64_t before_ns;	      /* last sample before the span; 0 = none */
 	uint64_t first_ns, last_ns;   /* first and last sample in the span */
-	uint64_t taken_ns;	      /* when its stack was read; 0 = not yet */
+	uint64_t taken_ns;	      /* when its stack was last read; 0 = not yet */
 	struct running_call call;     /* at the first stack with this call */
 	struct rec_raw_sample *stack; /* the stack that is kept (RUNNING_STACK_SIZE); NULL = none */
 	bool has_stack;
@@ -65,7 +65,7 @@ struct slice_watch {
 	uint64_t nr_lost;
 };
 
-/* ---- its stack ------------------------------------------------------------------------------- */
+/* ---- the stack of a span --------------------------------------------------------------------- */
 
 static bool coin(struct slice_watch *w)
 {
@@ -165,7 +165,7 @@ static void take_stack(struct slice_watch *w, size_t at, int kind, uint64_t now_
 	w->room = had;
 }
 
-/* ---- its end --------------------------------------------------------------------------------- */
+/* ---- the end of a span ----------------------------------------------------------------------- */
 
 /* A span that has ended, as it is reported. */
 struct lasted {
@@ -234,7 +234,7 @@ static void report_slice(struct slice_watch *w, const struct lasted *l)
 	const uint64_t values[] = {l->ns, l->span->has_stack ? l->span->call.entry : 0,
 				   EVENT_UNKNOWN, l->error_ns, l->span->about.id};
 
-	/* The fifth value, a port, comes with its names. */
+	/* Only a slice of a port has the fifth value, the port; report() adds the port's names. */
 	if (is_wanted(w, EVENT_LONG_SCHEDULE))
 		report(w, l, EVENT_LONG_SCHEDULE, values, l->span->port ? 5 : 4);
 }
@@ -357,7 +357,7 @@ static void sample(struct slice_watch *w, uint64_t now_ns)
 	uint64_t gap = w->sampled_ns ? now_ns - w->sampled_ns : 0;
 
 	running_sample(w->running);
-	/* A collection or NIF ends before the slice that it is part of. */
+	/* The slice is the last kind, as a collection or NIF ends before the slice around it. */
 	for (size_t i = 0; i < w->all.len; i++)
 		for (int kind = NR_RUNNING_SPANS; kind-- > 0;)
 			take(w, i, kind, now_ns);
@@ -456,7 +456,8 @@ int slice_watch_open(struct slice_watch **out, struct beam_node *n, const struct
 	pthread_mutex_init(&w->lock, NULL);
 	rc = find_schedulers(w, err);
 	if (rc == 0) {
-		/* The span counts from here on, even if the thread starts late. */
+		/* The first sample is taken here: spans count from now on, even if the thread
+		 * starts late. */
 		sample(w, clock_monotonic_ns());
 		w->started = thread_start(&w->thread, watch_main, w);
 		if (!w->started)
@@ -479,7 +480,7 @@ void slice_watch_end(struct slice_watch *w)
 	atomic_store(&w->stop, true);
 	pthread_join(w->thread, NULL);
 	w->started = false;
-	/* What has ended by now is reported as ended. */
+	/* Spans that this last sample does not see have ended; the others are cut off below. */
 	sample(w, clock_monotonic_ns());
 	for (size_t i = 0; i < w->all.len; i++)
 		for (int kind = NR_RUNNING_SPANS; kind-- > 0;)

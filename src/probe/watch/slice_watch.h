@@ -4,8 +4,8 @@
  * SLICE_WATCH_PERIOD_NS what each scheduler is in the middle of.  What two samples see is long, and
  * its stack is read while it lasts.  So everything is seen that lasts at least twice the time
  * between two samples, whatever the limit on the overhead of probes.  Its duration is known up to
- * the time between the samples around its ends, which is reported, too (error_ns).  In which BIF a
- * process is is known for sure from a third sample on: see running_stack.h.
+ * the time between the samples around its ends, which is reported, too (error_ns).  Which BIF a
+ * process runs is known for sure only from a third sample on: see running_stack.h.
  */
 #ifndef EBEAM_PROBE_SLICE_WATCH_H
 #define EBEAM_PROBE_SLICE_WATCH_H
@@ -18,12 +18,12 @@
 #include "beam/sched/running_stack.h"
 
 #define SLICE_WATCH_PERIOD_NS 2000000u
-/* At that period all is seen that lasts at least so long. */
+/* ns: with samples at that period everything is seen that lasts at least so long. */
 #define SLICE_WATCH_LEAST_NS 5000000u
 
 struct slice_watch;
 
-/* Bit set of the kinds of events that there can be. */
+/* Bit set of the kinds of events that it can report. */
 #define SLICE_WATCH_KINDS                                                                          \
 	(1ull << EVENT_LONG_SCHEDULE | 1ull << EVENT_LONG_GC | 1ull << EVENT_GC_MINOR_END |        \
 	 1ull << EVENT_GC_MAJOR_END | 1ull << EVENT_NIF_RETURN)
@@ -31,7 +31,7 @@ struct slice_watch;
 struct slice_watch_config {
 	uint64_t kinds;		 /* of SLICE_WATCH_KINDS */
 	uint64_t longer_than_ns; /* threshold, SLICE_WATCH_LEAST_NS or more */
-	bool unsure;   /* also report what may have taken as long, so that none is missing */
+	bool unsure;   /* also report what may have lasted so long, within its margin of error */
 	bool realtime; /* the thread has real-time priority (SCHED_RR) */
 };
 
