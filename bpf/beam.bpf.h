@@ -24,7 +24,8 @@ INLINE bool read_user(uint64_t addr, void *to, uint32_t size)
 	return false;
 }
 
-/* The same without counting a failure, for what may be missing; then *to may be anything. */
+/* Like read_user(), but a failure is not counted, and then *to may be anything: for what may be
+ * missing. */
 INLINE bool try_read(uint64_t addr, void *to, uint32_t size)
 {
 	return bpf_probe_read_user(to, size, (const void *)addr) == 0;

@@ -110,7 +110,7 @@ GLOBAL_FN int who_read(uint64_t process, uint64_t epid)
 	return 1;
 }
 
-/* The same for a process that was just created to run `mfa`, and has not run yet. */
+/* Stores what is known of a process that was just created to run `mfa`, and has not run yet. */
 INLINE void who_starts(uint64_t epid, const uint64_t mfa[3])
 {
 	struct who_value now = {};
@@ -194,8 +194,8 @@ INLINE struct event_work *work_of(struct pt_regs *ctx)
 }
 
 /* Counts a hit of an event's probe; returns its counters if run time is measured, else 0.  If
- * another thread preempts this one and hits the same probe, the time of both counts from the second
- * hit on. */
+ * another thread preempts this one and hits the same probe, the run times of both programs are
+ * counted from the second hit on. */
 INLINE struct event_work *event_hit(struct pt_regs *ctx)
 {
 	struct event_work *w = work_of(ctx);
@@ -299,7 +299,7 @@ INLINE void count_sums(enum event_kind kind, uint64_t size, uint64_t ns)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* Declared here for the functions below. */
+/* Defined at the end; declared here, as the functions in between call it. */
 INLINE uint64_t epid_of(uint64_t process);
 
 /* The identifier of a process; 0 if counts_all() is true, as it is not needed then. */

@@ -68,7 +68,7 @@ INLINE uint64_t process_running(void)
 	return process;
 }
 
-/* The same, or 0 if it is not needed. */
+/* The process that runs on this scheduler, or 0 if counts_all() is true, as it is not needed. */
 INLINE uint64_t running_if_wanted(void)
 {
 	return counts_all() ? 0 : process_running();

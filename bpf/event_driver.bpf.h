@@ -437,7 +437,7 @@ EVENT_ENTRY(event_driver_outputv)
 }
 
 /* ErlDrvSSizeT control(ErlDrvData, unsigned int command, char *buf, ErlDrvSizeT len, char **rbuf,
- * ErlDrvSizeT rlen); call() has the same and a pointer more */
+ * ErlDrvSizeT rlen); call() has one more parameter, a pointer */
 INLINE int commanded(struct pt_regs *ctx, enum event_kind kind, bool may_read)
 {
 	uint64_t port = port_with(ctx, ctx->di);

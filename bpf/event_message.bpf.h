@@ -197,8 +197,7 @@ EVENT_ENTRY(event_send_to_alias)
 	return 0;
 }
 
-/* Reports the message to an alias when memory for its signal is allocated: so many words in
- * total. */
+/* Reports the message to an alias when memory for its signal is allocated; words: in total. */
 INLINE void alias_allocated(struct pt_regs *ctx, struct event_thread *t, uint64_t receiver,
 			    uint64_t words)
 {

@@ -73,8 +73,8 @@ EVENT_ENTRY(event_send_link_exit)
 }
 
 /* void erts_proc_sig_send_dist_exit(DistEntry *dep, Eterm from, Eterm to, ErtsDistExternal *,
- * ErlHeapFragment *, Eterm reason, Eterm token), erts_proc_sig_send_dist_link_exit(the same): from
- * another node; reason is THE_NON_VALUE (0) as long as it is not decoded */
+ * ErlHeapFragment *, Eterm reason, Eterm token), erts_proc_sig_send_dist_link_exit() with the same
+ * parameters: from another node; reason is THE_NON_VALUE (0) as long as it is not decoded */
 EVENT_ENTRY(event_send_dist_exit)
 {
 	exit_signal(ctx, ctx->si, ctx->dx, ctx->r9);

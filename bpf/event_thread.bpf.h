@@ -23,7 +23,7 @@ struct event_counts_map {
 	__type(value, struct event_count);
 } event_counts SEC(".maps");
 
-/* By point of the plan, for probes that count their hits. */
+/* Hits and run times by point of the plan, for probes that count their hits. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, EBEAM_EVENT_POINTS);
@@ -330,9 +330,9 @@ INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *
 	return stack_end(s, t, process);
 }
 
-/* The same in C code; the registers are taken from ctx as needed, as the program has little stack.
- * raised: address where an exception was raised, which without native stack is on no stack; else
- * 0. */
+/* Like stack_ahead(), for a process in C code; the registers are read from ctx one by one, as the
+ * program has little stack.  raised: address where an exception was raised, which without native
+ * stack is on no stack; else 0. */
 INLINE bool stack_ahead_of(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns, uint64_t raised)
 {
 	const struct thread_info *t = scheduler_here();
@@ -363,7 +363,7 @@ INLINE uint16_t event_stack_always(struct pt_regs *ctx, uint64_t process, uint64
 	return process && stack_ahead_here(ctx, process, ts_ns) ? RAW_EVENT_STACK : 0;
 }
 
-/* The same, if stacks are asked for. */
+/* Like event_stack_always(), but only if stacks are asked for. */
 INLINE uint16_t event_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {
 	return config.event_stacks ? event_stack_always(ctx, process, ts_ns) : 0;

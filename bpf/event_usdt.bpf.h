@@ -13,7 +13,7 @@
 
 #define USDT_POINTS 96
 
-/* By the cookie of the attachment. */
+/* Sites of USDT probes, by the cookie of their attachment. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, USDT_POINTS);

@@ -29,7 +29,7 @@ int feature_user_regs(void *ctx)
 	return regs->ip != 0;
 }
 
-/* The same on kernels without that helper: see task_regs_by_stack(), sample.bpf.c. */
+/* User registers on kernels without bpf_task_pt_regs(): see task_regs_by_stack(), sample.bpf.c. */
 SEC("perf_event")
 int feature_user_regs_stack(void *ctx)
 {

@@ -71,10 +71,9 @@ INLINE void task_regs(struct user_regs *r)
 }
 
 /*
- * The same on kernels without that helper (before 5.15): the registers are at the top of the
- * thread's kernel stack, which has 16 KiB there (THREAD_SIZE and task_pt_regs(),
- * arch/x86/include/asm).  If the stack is larger, as with KASAN, what is there does not look like
- * registers of user code.
+ * Registers of user code on kernels without bpf_task_pt_regs() (before 5.15): they are at the top
+ * of the thread's kernel stack, which has 16 KiB on those kernels (THREAD_SIZE and task_pt_regs(),
+ * arch/x86/include/asm).  False if cs is not that of user code: the stack is larger, as with KASAN.
  */
 #define KERNEL_STACK_SIZE 16384
 #define USER_CS		  0x33

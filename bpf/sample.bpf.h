@@ -123,7 +123,7 @@ INLINE void push_pushed_returns(struct walk *w, uint64_t e, uint64_t registers)
 	} else if (w->pushed != registers || !is_jit(w->raised)) {
 		push_fragment_returns(w, w->pushed, registers);
 	} else if (!try_read(e, &top, sizeof(top)) || top != w->raised) {
-		push_leaf(w, w->raised, w->pushed); /* a BIF has it on the Erlang stack, too */
+		push_leaf(w, w->raised, w->pushed); /* if not on the Erlang stack, as in a BIF */
 	}
 }
 

@@ -225,8 +225,8 @@ GLOBAL_FN int copy_pointed(uint64_t term, uint64_t depth)
 	if (config.otp < 27 &&
 	    (subtag == SUBTAG_PROC_BIN || subtag == SUBTAG_HEAP_BIN || subtag == SUBTAG_SUB_BIN))
 		return copy_bits_26(addr, header);
-	/* Of a fun only its identity, as the environment is not printed: ErlFunThing (erl_fun.h),
-	 * whose header does not have the number of words from OTP 27 on. */
+	/* Of a fun only ErlFunThing (erl_fun.h) is copied, which identifies it, as its environment
+	 * is not printed.  From OTP 27 on its header does not have the number of words. */
 	if (subtag == SUBTAG_FUN)
 		words = config.otp >= 27 ? 2 : config.otp == 24 ? 6 : 5;
 	return copy_object(addr, words, COPY_RAW);

@@ -62,7 +62,7 @@ INLINE bool push_addr(struct walk *w, uint64_t addr)
 	return true;
 }
 
-/* Number of words of the next chunk, if so many bytes are left to read. */
+/* Number of words of the next chunk, if left_size bytes are left to read. */
 INLINE uint32_t chunk_words(uint64_t left_size)
 {
 	uint64_t nr = left_size / 8;

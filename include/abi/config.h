@@ -57,7 +57,7 @@ struct probe_config {
 	struct dictionary_key process_label; /* '$process_label', OTP 27 and later */
 	uint64_t event_kinds;		     /* bit set of enum event_kind: kinds to emit */
 	uint64_t event_epid;		     /* only events of this process; 0 = all */
-	struct event_who event_who; /* the same by name or initial call; epid is not used */
+	struct event_who event_who; /* only events of processes with this name or initial call */
 	/* Required sender and receiver of a message; their initial calls are not used. */
 	struct event_who message_from, message_to;
 	uint64_t proc_lib;	    /* atom proc_lib: its processes have '$initial_call' instead */

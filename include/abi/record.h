@@ -179,7 +179,7 @@ struct rec_raw_cstack {
 struct rec_raw_gap {
 	struct rec_header h;
 	uint32_t os_tid;
-	uint32_t nr_gap; /* words, <= RAW_GAP_WORDS; covers high and a few above */
+	uint32_t nr_gap; /* words, <= RAW_GAP_WORDS; up to a few words above `high` */
 	uint64_t low, high;
 	uint64_t gap[RAW_GAP_WORDS]; /* the record ends after nr_gap words */
 };
@@ -230,7 +230,7 @@ enum event_field_type {
 	FIELD_WORD, /* enum event_word | string id */
 	/* address of an allocator's name without suffix, "eheap_" | string id: "eheap_alloc" */
 	FIELD_ALLOCATOR,
-	FIELD_STRING, /* string id of a text that user space has read | the same */
+	FIELD_STRING, /* string id of a text that user space has read | string id */
 	FIELD_WORDS,  /* words of memory; this and all below are numbers */
 	FIELD_BYTES,  /* bytes of memory */
 	FIELD_COUNT,  /* a number */
@@ -343,7 +343,7 @@ struct rec_raw_call {
 	uint64_t terms;	   /* address of the arguments, or of the result */
 	uint64_t caller;   /* return address; 0 = unknown */
 	uint64_t outer;	   /* of a BIF: return address on top of the stack of Erlang code */
-	uint64_t height;   /* words of the stack below that address: identifies the call */
+	uint64_t height;   /* words of the stack below the return address: identifies the call */
 	uint32_t nr_terms; /* arguments; 1 for a return */
 	uint32_t used;	   /* words of segments, <= TERM_COPY_WORDS */
 	uint32_t cut;	   /* 1: the copy was truncated by the limits */
@@ -387,8 +387,7 @@ enum frame_kind {
 	FRAME_KERNEL = 4,  /* name = kernel symbol */
 	FRAME_RUNTIME = 5, /* shared fragment of the JIT: name */
 	FRAME_ELIDED = 6,  /* [... N frames ...], name = the text */
-	FRAME_STATE =
-		7, /* what a thread did when no Erlang code says it: [poll], [scheduler], ... */
+	FRAME_STATE = 7, /* what a thread did, if it ran no Erlang code: [poll], [scheduler], ... */
 };
 
 struct rec_function {
@@ -470,7 +469,7 @@ enum sample_kind {
 	SAMPLE_EXITING = 22,
 	/* Work for others in a process: handling signals, purging code, ... */
 	SAMPLE_TASK = 23,
-	SAMPLE_LITERAL_GC = 24, /* the same while a literal area is collected */
+	SAMPLE_LITERAL_GC = 24, /* as SAMPLE_TASK, while a literal area is collected */
 	NR_SAMPLE_KINDS
 };
 
@@ -612,7 +611,7 @@ struct rec_call {
 	struct rec_header h;
 	uint32_t process, thread;
 	uint32_t kind;	   /* enum call_kind */
-	uint32_t function; /* function id; 0 in an end: the call with this height has it */
+	uint32_t function; /* function id; 0 in an end: as in the call with this height */
 	uint32_t caller;   /* frame of the caller, 0 = unknown */
 	uint32_t cpu;
 	uint64_t height;    /* of the stack at the call, words: equal in a call and its end */
