@@ -31,7 +31,8 @@
 /* While sources are sampled only this part of the income is planned for, as measurements are not
  * exact. */
 #define HEADROOM 0.9
-/* Least time between rounds, which are longer instead; and the longest window. */
+/* Least time between two rounds (rather than more often, sources are sampled longer), and the
+ * longest window. */
 #define LEAST_PAUSE_NS	  0.25e9
 #define LONGEST_WINDOW_NS 0.5e9
 /* A round that is due is delayed by a random time, at most this part of the pause before it, so
@@ -48,7 +49,7 @@
 #define ASK_STEP_NS  1000000u
 #define ASK_WAIT_NS  2e9 /* all sources, if a paid round is so far away */
 #define ASK_PART     0.25
-#define ASK_PLACING  0.25 /* cost of placing: part of a step, for each source */
+#define ASK_PLACING  0.25 /* cost of attaching each source, as part of that of ASK_STEP_NS */
 /* Debt that is allowed before any source is sampled: what an idle node earns in this time. */
 #define GRACE_S	     1.0
 #define FEW_PART     0.25 /* of that, for sources with a few hits each */
