@@ -35,10 +35,12 @@ int breakpoints_refuse(int rc, struct error *err)
 {
 	switch (rc) {
 	case -ENOSPC:
-		return error_set(err, ERROR_KIND_KERNEL, rc,
-				 "no free debug register: x86 has %d, and a debugger or another "
-				 "tool holds one of this node's (another ebeam trace, gdb, perf)",
-				 EBEAM_BREAKPOINTS);
+		return error_set(
+			err, ERROR_KIND_KERNEL, rc,
+			"no free debug register: x86 has %d, and a debugger or another "
+			"tool (gdb, perf, another ebeam trace) uses some on this node. Stop "
+			"that, or trace fewer functions",
+			EBEAM_BREAKPOINTS);
 	case -EPERM:
 	case -EACCES:
 		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
@@ -51,8 +53,8 @@ int breakpoints_refuse(int rc, struct error *err)
 				 "that runs Erlang code; raise the limit (ulimit -n)");
 	default:
 		return error_set(err, ERROR_KIND_KERNEL, rc,
-				 "this machine has no breakpoints for ebeam: %s. Hypervisors "
-				 "without debug registers are one reason (see ebeam doctor)",
+				 "cannot set breakpoints on this machine: %s. Some hypervisors "
+				 "give their guests no debug registers (see ebeam doctor)",
 				 error_text(rc));
 	}
 }
@@ -84,8 +86,8 @@ int breakpoints_calibrate(unsigned int *hit_ns, struct error *err)
 	close(fd);
 	if (got[0] < CALIBRATE_HITS)
 		return error_set(err, ERROR_KIND_KERNEL, -ENOTSUP,
-				 "breakpoints are set but not hit (%" PRIu64 " of %d): this "
-				 "hypervisor does not pass debug registers on",
+				 "breakpoints are set but not hit (%" PRIu64 " of %d): the "
+				 "hypervisor of this machine does not support debug registers",
 				 got[0], CALIBRATE_HITS);
 	*hit_ns = (unsigned int)(ns / CALIBRATE_HITS);
 	return 0;

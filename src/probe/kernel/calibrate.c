@@ -88,7 +88,7 @@ static int no_uprobes(int rc, struct error *err)
 	bool forbidden = rc == -EPERM || rc == -EACCES;
 
 	return error_set(err, forbidden ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL, rc,
-			 "cannot measure uprobes: %s", error_text(rc));
+			 "cannot measure what a uprobe costs: %s", error_text(rc));
 }
 
 static uint64_t nr_hits(const struct probes *p)
@@ -130,8 +130,8 @@ static int measure(struct probes *p, size_t target, unsigned int *ns, struct err
 	probed = time_calls(function);
 	if (nr_hits(p) - before != ROUNDS * CALLS)
 		return error_set(err, ERROR_KIND_KERNEL, -EIO,
-				 "uprobes are placed, but %u calls made %llu hits", ROUNDS * CALLS,
-				 (unsigned long long)(nr_hits(p) - before));
+				 "a uprobe is placed, but %u calls of its function made %llu hits",
+				 ROUNDS * CALLS, (unsigned long long)(nr_hits(p) - before));
 	*ns = probed > alone ? (unsigned int)((probed - alone) / CALLS) : 0;
 	return 0;
 }

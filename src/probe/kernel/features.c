@@ -37,7 +37,7 @@ static const struct probe_feature descriptions[NR_PROBE_FEATURES] = {
 				     .required = true},
 	[PROBE_FEATURE_THREAD_BASE] =
 		{.name = "thread pointer",
-		 .purpose = "tells the schedulers apart",
+		 .purpose = "distinguishes the schedulers",
 		 .fix = "use a kernel that has task_struct.thread.fsbase in its "
 			"BTF",
 		 .required = true},
@@ -52,7 +52,8 @@ static const struct probe_feature descriptions[NR_PROBE_FEATURES] = {
 				     .required = true},
 	[PROBE_FEATURE_UPROBE] =
 		{.name = "uprobes",
-		 .purpose = "events, calls of BIFs and NIFs, and code that is loaded meanwhile",
+		 .purpose =
+			 "events, calls of BIFs and NIFs, and code that is loaded while ebeam runs",
 		 .fix = "use a kernel built with CONFIG_UPROBE_EVENTS=y",
 		 .use = PRIVILEGE_UPROBE},
 };

@@ -228,7 +228,7 @@ static void *controller_main(void *arg)
 	/* The controller must not wait for a CPU behind the threads whose overhead it limits. */
 	rc = c->config.no_realtime ? 0 : thread_come_first();
 	if (rc)
-		log_debug("the budget is kept less promptly: %s", error_text(-rc));
+		log_debug("the overhead controller has normal priority: %s", error_text(-rc));
 	if (begin(c))
 		return NULL;
 
@@ -290,8 +290,9 @@ int controller_start(struct controller *c, const struct meter_counters *work, st
 	duty_cycle_init(&c->cycle, &ops, c, &config);
 	c->running = thread_start(&c->thread, controller_main, c);
 	if (!c->running)
-		return error_set(err, ERROR_KIND_FAILED, -EAGAIN,
-				 "cannot start the thread that keeps the budget: " THREAD_REFUSED);
+		return error_set(
+			err, ERROR_KIND_FAILED, -EAGAIN,
+			"cannot start the thread that limits the overhead: " THREAD_REFUSED);
 	pthread_mutex_lock(&c->lock);
 	while (!c->begun)
 		pthread_cond_wait(&c->wake, &c->lock);

@@ -241,8 +241,8 @@ static void log_cost(struct duty_cycle *d, uint64_t now)
 	if (now - d->logged_ns < LOG_NS)
 		return;
 	log_debug("probes took %.3f ms (%" PRIu64 " hits) of %.0f ms of the node's own CPU in "
-		  "%.0f ms, %.2f times what was calibrated; %.3f ms are left, a round costs %.3f "
-		  "ms (tail %.1f ms)",
+		  "%.0f ms, %.2f times what was calibrated; the token bucket has %.3f ms, a round "
+		  "of windows costs %.3f ms (probes are hit for %.1f ms after a window)",
 		  spent / 1e6, total->hits - d->log_hits, own / 1e6,
 		  (double)(now - d->logged_ns) / 1e6, total->factor, d->budget.credit_ns / 1e6,
 		  d->budget.round_cost_ns / 1e6, d->budget.tail_ns / 1e6);

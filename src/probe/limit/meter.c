@@ -41,7 +41,8 @@ int meter_open(struct meter **out, const struct attach *a, int os_pid, struct er
 	*out = NULL;
 	m->attach = a;
 	if (clock_getcpuclockid(os_pid, &m->clock))
-		rc = error_set(err, ERROR_KIND_FAILED, -ESRCH, "process %d has no CPU clock",
+		rc = error_set(err, ERROR_KIND_FAILED, -ESRCH,
+			       "cannot read the CPU time of process %d: it may have exited",
 			       os_pid);
 	rc = rc ? rc : mem_open_live(&m->mem, os_pid, err);
 	if (rc) {

@@ -80,9 +80,9 @@ static int check_file(const char *path, struct error *err)
 	if (good)
 		return 0;
 	return error_set(err, ERROR_KIND_FAILED, -EINVAL,
-			 "--btf: %s holds no BTF, or is cut short: it is to be a copy of the "
-			 "kernel's (pahole makes one of the kernel's debug symbols: pahole "
-			 "--btf_encode_detached=FILE vmlinux), or an ELF file with it",
+			 "--btf: %s holds no BTF, or is truncated. It must be a copy of the BTF of "
+			 "this kernel, or an ELF file with it (pahole makes one from the kernel's "
+			 "debug symbols: pahole --btf_encode_detached=FILE vmlinux)",
 			 path);
 }
 
@@ -121,8 +121,8 @@ static int run(struct kernel_btf_bpf *skel, const char *path, struct error *err)
 		return 0;
 	uname(&u);
 	return error_set(err, ERROR_KIND_FAILED, -EINVAL,
-			 "--btf: %s is not that of this kernel (%s): by it the fields of a task "
-			 "are not where they are",
+			 "--btf: %s holds BTF, but not that of this kernel (%s): the fields of "
+			 "task_struct are elsewhere",
 			 path, u.release);
 }
 

@@ -48,7 +48,9 @@ int call_probes_filter(struct call_probes *p, uint32_t point, const struct call_
 		       struct error *err)
 {
 	if (bpf_map_update_elem(p->programs.filters, &point, filter, BPF_ANY))
-		return error_set(err, ERROR_KIND_FAILED, -errno, "cannot set a filter: %s",
+		return error_set(err, ERROR_KIND_FAILED, -errno,
+				 "cannot put the conditions of a traced function into a BPF map: "
+				 "%s",
 				 error_text(errno));
 	return 0;
 }

@@ -105,7 +105,7 @@ static void try_locked_memory(void)
 		return;
 	counts_as_locked = !can_create_map();
 	if (setrlimit(RLIMIT_MEMLOCK, &limit))
-		log_debug("RLIMIT_MEMLOCK could not be set as it was");
+		log_debug("RLIMIT_MEMLOCK was set to 0 for a trial and could not be set back");
 }
 
 bool programs_count_as_locked(void)
@@ -183,8 +183,8 @@ int programs_error(int rc, struct error *err)
 				 "ring of up to %u MiB for each CPU",
 				 SESSION_RING_SIZE >> 20);
 	return error_set(err, ERROR_KIND_KERNEL, rc,
-			 "the kernel refuses BPF programs or maps: %s (ebeam doctor says what "
-			 "works here, -vv what libbpf says)",
+			 "the kernel refuses BPF programs or maps: %s (ebeam doctor shows what "
+			 "works here, -vv the messages of libbpf)",
 			 error_text(rc));
 }
 

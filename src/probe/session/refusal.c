@@ -66,7 +66,7 @@ int refusal_drop(struct session_config *c, const struct program_choice *choice, 
 	if (needed && !programs_locked_down()) {
 		refusal_text(why, sizeof(why), needed);
 		error_set(err, ERROR_KIND_KERNEL, rc,
-			  "%s (ebeam doctor says what works here; -vv prints the log of the "
+			  "%s (ebeam doctor shows what works here; -vv prints the log of the "
 			  "verifier)",
 			  why);
 	} else if (dropped && !needed) {

@@ -82,8 +82,8 @@ static void open_controller(struct session *s)
 		return;
 	if (!attach_counts(s->attach))
 		error_set(&s->no_budget, ERROR_KIND_PRIVILEGE, -EPERM,
-			  "the kernel does not say how often BPF programs run (CAP_SYS_ADMIN is "
-			  "needed on this kernel)");
+			  "how often BPF programs run is not known: on this kernel CAP_SYS_ADMIN "
+			  "is needed to count that");
 	else
 		controller_open(&s->controller, &config, &s->no_budget);
 }
@@ -285,7 +285,8 @@ int session_add_thread(struct session *s, uint64_t thread_pointer, const struct 
 	    s->work.nr < METER_MAX_COUNTERS)
 		s->work.addrs[s->work.nr++] =
 			info->esdp + (uint64_t)s->config.layout->sched_reductions;
-	return rc ? error_set(err, ERROR_KIND_FAILED, -errno, "cannot add a thread: %s",
+	return rc ? error_set(err, ERROR_KIND_FAILED, -errno,
+			      "cannot add a scheduler to the BPF map of threads: %s",
 			      error_text(errno))
 		  : 0;
 }

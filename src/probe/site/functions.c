@@ -319,7 +319,7 @@ static bool gather(struct functions *f, const struct recipe *r, struct known *k,
 		if (!clue)
 			continue;
 		if (!clue_calls(f, clue, r->process && in, &calls)) {
-			refuse(k, "what %s calls is not known", clue);
+			refuse(k, "hidden, and which functions %s calls is not known", clue);
 			set_free(&calls);
 			return false;
 		}
@@ -357,9 +357,9 @@ static void follow(struct functions *f, const struct recipe *r, struct known *k)
 		if (nr == 1)
 			k->addr = found;
 		else if (nr == 0)
-			refuse(k, "hidden, and no function fits what is known of it");
+			refuse(k, "hidden, and no function matches its recipe");
 		else
-			refuse(k, "hidden, and %u functions fit what is known of it", nr);
+			refuse(k, "hidden, and %u functions match its recipe", nr);
 	}
 	set_free(&set);
 }
@@ -406,7 +406,7 @@ static void refuse_inlined(struct functions *f, const struct recipe *r, struct k
 	k->busy = false; /* the recipe of `rest` may look this function up */
 	if (r->rest && recipe_of(f, r->rest) && functions_find(f, r->rest, &rest))
 		return;
-	refuse(k, "the compiler has put a copy of it into %s", r->caller);
+	refuse(k, "the compiler has put a copy of it into %s, which no probe sees", r->caller);
 	k->addr = 0;
 }
 

@@ -215,7 +215,7 @@ static bool find_site(struct search *s)
 		} else if (offset == 0) {
 			if (instruction_kind_of(s->insn->bytes, s->insn->size, s->request->nops) ==
 			    INSTRUCTION_FORBIDDEN) {
-				refuse(s, "the kernel takes no uprobe on '%s %s' at the entry",
+				refuse(s, "the kernel refuses a uprobe on '%s %s' at the entry",
 				       s->insn->mnemonic, s->insn->op_str);
 				return false;
 			}
@@ -446,7 +446,7 @@ static void check_jumps(struct search *s)
 	for (unsigned int i = 0; ok && i < j->nr_parts; i++)
 		ok = scan_part(s, j->parts[i], j);
 	if (ok && j->too_many)
-		refuse(s, "it has too many parts or tables to look at");
+		refuse(s, "it has too many parts or jump tables to examine");
 	else if (ok)
 		check_tables(s, j);
 	free(j);

@@ -60,7 +60,8 @@ static void refuse_returns(struct source_plan *p, const struct beam_node *n)
 		return;
 	p->unsafe_kinds = kinds;
 	source_plan_take_out(p, kinds, "the return of a function",
-			     "on this kernel that would end a process with a seccomp filter");
+			     "on this kernel a probe there would end a process with a seccomp "
+			     "filter, as this node has");
 }
 
 static void add_carriers(struct source_plan *out, struct beam_node *n, uint64_t kinds)
@@ -70,7 +71,7 @@ static void add_carriers(struct source_plan *out, struct beam_node *n, uint64_t 
 		return;
 	if (n->identity.hidden)
 		refuse_carriers(out, kinds,
-				"in builds without symbols no call was ever seen there");
+				"in builds without symbols no call of its functions was ever seen");
 	else
 		add_allocators(out, n, kinds);
 }

@@ -33,9 +33,9 @@
 	(KIND(GC_MINOR_START) | KIND(GC_MINOR_END) | KIND(GC_MAJOR_START) | KIND(GC_MAJOR_END))
 
 #define GC_END_DIFFERS                                                                             \
-	"reclaimed whatever the queue; one that is given up, because the process is killed for "   \
-	"its max_heap_size, has an end as well"
-#define AT_THE_DRIVER "when the driver is called: of a busy port later, once, and on any thread"
+	"reclaimed is known however many messages wait; a collection that is given up, because "   \
+	"the process is killed for its max_heap_size, has an end, too"
+#define AT_THE_DRIVER "when the driver is called: for a busy port later, once, and on any thread"
 
 /* clang-format off */
 static const struct usdt_row {

@@ -170,7 +170,7 @@ static bool come_at_once(const struct sched_watch *w)
 	int rc = w->realtime ? thread_come_at_once() : -ECANCELED;
 
 	if (rc)
-		log_debug("schedulers are sampled less promptly: %s",
+		log_debug("the thread that samples schedulers has no real-time priority: %s",
 			  w->realtime ? error_text(-rc) : "--no-realtime");
 	return rc == 0;
 }
@@ -247,7 +247,8 @@ static uint64_t clock_since(struct sched_watch *w, uint32_t at, uint64_t duratio
 	span = now->at_ns - before.at_ns;
 	if (!sched_watch_agrees(ns, span, unseen_ns, one->samples, one->working)) {
 		log_debug(
-			"scheduler %u of type %d: %u of %u samples at work, not %.1f %% as it says",
+			"scheduler %u of type %d: %u of %u samples at work, not %.1f %% as the VM "
+			"counts",
 			one->number, (int)one->type, one->working, one->samples,
 			100 * (double)ns / (double)span);
 		one->doubts += ns <= span;
@@ -387,7 +388,8 @@ static int find_schedulers(struct sched_watch *w, struct beam_node *n, struct er
 	if (rc)
 		return rc;
 	if (sched_work_open(&w->work, n, w->mem) != 0) {
-		log_info("what schedulers do is not read: it is not known where");
+		log_info("schedulers are not sampled: where this build of the VM keeps what they "
+			 "run is not known");
 		return 0;
 	}
 	all = sched_work_all(w->work, &nr, &nr_normal);

@@ -381,7 +381,7 @@ static void *watch_main(void *arg)
 	int rc = w->config.realtime ? thread_come_at_once() : -ECANCELED;
 
 	if (rc)
-		log_debug("long slices are looked for less promptly: %s",
+		log_debug("the thread that looks for long slices has no real-time priority: %s",
 			  w->config.realtime ? error_text(-rc) : "--no-realtime");
 	cpu_ns = clock_thread_ns();
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
@@ -423,8 +423,9 @@ static int find_schedulers(struct slice_watch *w, struct error *err)
 	rc = running_open(&w->running, w->n, w->mem);
 	if (rc)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, rc,
-				 "what schedulers run cannot be read of this build: long slices "
-				 "are seen by probes with --source uprobe");
+				 "long slices cannot be found without probes: where this build of "
+				 "the VM keeps what schedulers run is not known. --source uprobe "
+				 "finds them by probes");
 	all = running_all(w->running, &nr);
 	for (uint32_t i = 0; i < nr; i++) {
 		struct watched new = {.who = {.type = all[i].type, .number = all[i].number},
@@ -486,8 +487,9 @@ void slice_watch_end(struct slice_watch *w)
 		for (int kind = NR_RUNNING_SPANS; kind-- > 0;)
 			end_span(w, i, kind, w->all.data[i].spans[kind].last_ns);
 	if (w->nr_lost)
-		log_warn("ebeam: %" PRIu64 " long slices, collections or calls were left out: they "
-			 "came faster than they were taken",
+		log_warn("ebeam: %" PRIu64
+			 " long slices, collections or calls were left out: there "
+			 "were more than ebeam could write (raise --longer-than)",
 			 w->nr_lost);
 }
 

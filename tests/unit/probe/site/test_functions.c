@@ -373,14 +373,14 @@ static void test_search(void **state)
 	/* The fragment calls two functions: not known which. */
 	assert_false(functions_find(f, "erts_garbage_collect_nobump", &addr));
 	assert_string_equal(functions_reason(f, "erts_garbage_collect_nobump"),
-			    "hidden, and 2 functions fit what is known of it");
+			    "hidden, and 2 functions match its recipe");
 	/* It calls nothing that others do not call. */
 	assert_false(functions_find(f, "erts_hibernate", &addr));
 	assert_string_equal(functions_reason(f, "erts_hibernate"),
-			    "hidden, and no function fits what is known of it");
+			    "hidden, and no function matches its recipe");
 	assert_false(functions_find(f, "erts_unregister_name", &addr));
 	assert_string_equal(functions_reason(f, "erts_unregister_name"),
-			    "what erlang:unregister/1 calls is not known");
+			    "hidden, and which functions erlang:unregister/1 calls is not known");
 	/* Of another release, and of none. */
 	assert_false(functions_find(f, "erts_proc_sig_send_to_alias", &addr));
 	assert_string_equal(functions_reason(f, "erts_proc_sig_send_to_alias"), "");
@@ -461,20 +461,20 @@ static void test_exceptions(void **state)
 	functions_close(f);
 	/* It ends nobody. */
 	build_exceptions(&m, false, RAISES);
-	assert_no_exceptions(&m, "hidden, and no function fits what is known of it");
+	assert_no_exceptions(&m, "hidden, and no function matches its recipe");
 	/* The fragments do not call the same. */
 	build_exceptions(&m, false, OTHER);
 	CALL(&m, TERMINATE, ENDS);
-	assert_no_exceptions(&m, "hidden, and no function fits what is known of it");
+	assert_no_exceptions(&m, "hidden, and no function matches its recipe");
 	/* They share two that could be it. */
 	build_exceptions(&m, true, OTHER);
 	CALL(&m, TERMINATE, ENDS);
-	assert_no_exceptions(&m, "hidden, and 2 functions fit what is known of it");
+	assert_no_exceptions(&m, "hidden, and 2 functions match its recipe");
 	/* It is what a normal end calls, too; then its own end is not known either. */
 	build_exceptions(&m, false, RAISES);
 	CALL(&m, TERMINATE, ENDS);
 	make_fragment(&m, FRAGMENT_NORMAL, 2, (const unsigned int[]){ENDS, RAISES});
-	assert_no_exceptions(&m, "hidden, and no function fits what is known of it");
+	assert_no_exceptions(&m, "hidden, and no function matches its recipe");
 }
 
 /* A function that has a symbol, but is not called by its caller: the compiler put a copy there. */
@@ -500,8 +500,9 @@ static void test_inlined(void **state)
 	CALL(&m, 30, 27);
 	open_image(&f, &m);
 	assert_false(functions_find(f, "erts_queue_proc_message", &addr));
-	assert_string_equal(functions_reason(f, "erts_queue_proc_message"),
-			    "the compiler has put a copy of it into erts_send_message");
+	assert_string_equal(
+		functions_reason(f, "erts_queue_proc_message"),
+		"the compiler has put a copy of it into erts_send_message, which no probe sees");
 	assert_found(f, "erts_send_message", 30); /* which is there all the same */
 	functions_close(f);
 	/* Whose code is not understood, or where it is not known: the symbol counts. */

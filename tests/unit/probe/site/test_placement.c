@@ -368,7 +368,7 @@ static void test_bad_code(void **state)
 	expect_refused(&p, "the entry cannot be decoded");
 	p = FIND("\xf0\x48\x01\x07\x55" RET, 0);
 	expect_refused(
-		&p, "the kernel takes no uprobe on 'lock add qword ptr [rdi], rax' at the entry");
+		&p, "the kernel refuses a uprobe on 'lock add qword ptr [rdi], rax' at the entry");
 	p = FIND("\x55\x06" RET, 0);
 	expect_refused(&p, "the instruction at +1 cannot be decoded");
 	p = FIND(PUSH_R15 "\xe8\x01", 0); /* cut */
