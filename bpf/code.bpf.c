@@ -86,7 +86,8 @@ INLINE uint32_t room_for(const struct jit_entry *e)
 	return e->record_size <= room && has_room(room) ? room : 0;
 }
 
-/* bpf_ringbuf_reserve() needs constant sizes: `room` is 0 or one of three. */
+/* Emits a record with `room` bytes for code; false = the ring is full.  `room` is a constant in
+ * each call, as bpf_ringbuf_reserve() needs constant sizes. */
 INLINE bool emit_code(const struct jit_descriptor *d, const struct jit_entry *e, uint32_t room)
 {
 	uint32_t copied = e->record_size <= room ? (uint32_t)e->record_size : 0;

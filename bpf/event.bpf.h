@@ -14,7 +14,7 @@ INLINE bool wanted(enum event_kind kind)
 	return (config.event_kinds & switches.kinds) >> kind & 1;
 }
 
-/* Epoch of two kinds that are enabled and disabled together, if both were asked for. */
+/* Epoch of two kinds that share a probe: the sum changes when either kind is enabled. */
 INLINE uint32_t epoch_of(enum event_kind a, enum event_kind b)
 {
 	return switches.epoch[a] + switches.epoch[b];
@@ -163,8 +163,8 @@ INLINE bool is_who(const volatile struct event_who *who, uint64_t process, uint6
 
 struct no_programs_map event_no_programs SEC(".maps");
 
-/* Cookies of entry probes by address, on kernels without BPF cookies (before 5.15).  A return probe
- * has none there. */
+/* Cookies of entry probes by address, on kernels without BPF cookies (before 5.15).  On those a
+ * return probe has no cookie. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EBEAM_EVENT_POINTS);

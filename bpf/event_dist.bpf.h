@@ -16,7 +16,7 @@
 #define DFLAG_PUBLISHED	 1
 #define DSIG_CONTEXT_CID 128 /* see DSIG_CONTEXT_DEP */
 
-/* Name of the node at the other end. */
+/* Name of the node at the other end of a connection, an atom; 0 = not known. */
 INLINE uint64_t node_of_dist(uint64_t dep)
 {
 	uint64_t node = 0;

@@ -339,7 +339,7 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 		done = now.collections != was->collections;
 	if (counts_all() && !done && minor && !was->dirty)
 		read_u32(was->process + config.layout.process_flags, &now.flags);
-	/* The minor one did not free enough, and a dirty scheduler is to do the major one. */
+	/* The minor collection did not free enough, and a dirty scheduler is to do a major one. */
 	fell = !done && minor && !was->dirty && (now.flags & F_DIRTY_MAJOR_GC) &&
 	       (now.flags & ~was->flags & F_NEED_FULLSWEEP);
 	if (!done && !fell && !killed)
@@ -353,14 +353,15 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 	flags = event_stack(ctx, was->process, ts_ns);
 	reclaimed = !config.counting || config.count_sums ? gc_reclaimed(was, &now) : EVENT_UNKNOWN;
 	if (gc_from_usdt()) {
-		/* USDT gives the events; only those below are needed. */
+		/* USDT probes give start and end; only the events at the end of this function are
+		 * needed. */
 	} else if (fell) {
 		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, 0, ns, &now);
 	} else if (minor && now.gen_gcs != 0) {
 		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, reclaimed, ns, &now);
 	} else {
 		if (minor) {
-			/* The end of the minor one is not seen. */
+			/* When the minor collection ended and the major one began is not seen. */
 			gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, 0, EVENT_UNKNOWN, was);
 			gc_start(EVENT_GC_MAJOR_START, ts_ns, epid, 0, was);
 		}

@@ -357,7 +357,7 @@ EVENT_ENTRY(event_dist_to_alias)
 	uint64_t from = ctx->di, to = ctx->si, ts_ns = event_now(), receiver;
 	uint32_t flags = 0;
 
-	FORGET(from); /* otherwise both loads become one with a computed address */
+	FORGET(from); /* else the compiler makes one load of both, by a computed address */
 	FORGET(to);
 	if (config.otp == 24) {
 		to = from;

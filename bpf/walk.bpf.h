@@ -376,7 +376,7 @@ INLINE void saved_find(struct saved_scan *s, uint64_t rsp, uint64_t call_at)
 	s->at = rsp;
 	s->end = call_at;
 	for (int i = 0; i < EBEAM_C_CHUNKS; i++) {
-		/* Below there may be registers that an earlier call has pushed. */
+		/* At lower addresses there may be registers that an earlier call has pushed. */
 		if (saved_chunk() || s->certain)
 			break;
 	}

@@ -163,7 +163,7 @@ struct rec_raw_cstack {
 	struct rec_header h;
 	uint32_t os_tid;
 	uint16_t nr_stack; /* words, <= RAW_CSTACK_WORDS */
-	uint16_t nr_leaf;  /* of these, contiguous words from sp on */
+	uint16_t nr_leaf;  /* words of stack[] that are contiguous, from sp on */
 	uint64_t root;	   /* address of stack[RAW_CSTACK_LEAF], if nr_leaf is not nr_stack */
 	uint64_t ip, sp, bp, bx, r12;
 	/* End of the stack of a call from JIT code: frame address of the called function, and its
