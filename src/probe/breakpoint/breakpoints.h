@@ -77,8 +77,8 @@ struct breakpoints_state {
 	uint64_t tripped;    /* times that a thread had spent its hits */
 	uint64_t known_ns;   /* gaps before this time (CLOCK_MONOTONIC) have been reported */
 	unsigned int hit_ns; /* cost of a hit, with the program */
-	double cost;	     /* hits times cost of one, percent of the threads' CPU time ... */
-	bool cost_of_core;   /* ... or of one core, if that was less than BUDGET_MIN_BUSY of one */
+	double cost;	     /* of all hits, percent of the threads' CPU time, or of one core: */
+	bool cost_of_core;   /* the threads used less than BUDGET_MIN_BUSY of a core */
 };
 void breakpoints_tick(struct breakpoints *b);
 void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out);

@@ -93,7 +93,7 @@ int breakpoints_calibrate(unsigned int *hit_ns, struct error *err)
 	return 0;
 }
 
-/* ---- whether there are any ----------------------------------------------------------------- */
+/* ---- free debug registers, and open files -------------------------------------------------- */
 
 unsigned int breakpoints_free(int os_tid, struct error *err)
 {
@@ -118,7 +118,7 @@ unsigned int breakpoints_free(int os_tid, struct error *err)
 	return nr;
 }
 
-/* Files beside those of breakpoints: maps, programs and rings of the session, and others. */
+/* Open files that are not of breakpoints: maps, programs and rings of the session, and others. */
 #define OTHER_FILES 512u
 
 unsigned int breakpoints_files(unsigned int threads)

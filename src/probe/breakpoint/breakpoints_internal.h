@@ -31,7 +31,7 @@ struct armed {
 	bool by_chance;	   /* began by chance (go_on_by_chance()), in a process */
 	bool in_process;   /* the thread ran a process as the window began */
 	uint64_t on;	   /* position as the window began, or rather its slice */
-	uint64_t gap_from; /* position as the gap before the window began; 0: there was none */
+	uint64_t gap_from; /* position at which the gap before the window began; 0: no gap */
 	double gap;	   /* reductions of earlier gaps that no window measured */
 };
 

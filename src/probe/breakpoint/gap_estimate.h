@@ -17,7 +17,7 @@
 
 struct gap_estimate {
 	double missed;	      /* calls in gaps whose window was measured */
-	double gaps, squares; /* of these gaps: sum of lengths, and of squares */
+	double gaps, squares; /* sums of the lengths of these gaps, and of their squares */
 	double mean, spread;  /* of the rates: mean, and sum of squared differences (Welford) */
 	uint32_t windows;
 };

@@ -33,7 +33,7 @@ double window_wait(struct window_waits *w, const struct window_first_hit *first)
 		w->waited++;
 		return waited;
 	}
-	/* Not known: decided by how many of the other windows waited. */
+	/* Whether there was a wait is not known: the other windows decide. */
 	return ONE_WAITS_IN * w->waited < w->windows ? guess(w, first, waited) : waited;
 }
 

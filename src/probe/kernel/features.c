@@ -92,7 +92,7 @@ static int try_uprobe(void)
 	return rc;
 }
 
-/* Loads the one program of features.bpf.c with this name: 0 or negative errno. */
+/* Loads only the program of features.bpf.c with this name: 0 or negative errno. */
 static int try_program(const char *name, const char *btf)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = btf);

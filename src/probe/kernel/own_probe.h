@@ -17,10 +17,10 @@ struct own_probe {
 	struct uprobe uprobe;
 };
 
-/* Places it in the process `pid`: this one, or a child that is a copy of it.  0 or negative errno;
- * own_probe_remove() is needed in either case. */
+/* Places the probe in the process `pid`: this one, or a child that is a copy of it.  0 or negative
+ * errno; own_probe_remove() is needed in either case. */
 int own_probe_attach(struct own_probe *p, const void *function, bool at_return, pid_t pid);
-uint64_t own_probe_hits(const struct own_probe *p); /* by one thread only */
+uint64_t own_probe_hits(const struct own_probe *p); /* exact if only one thread hits it */
 void own_probe_remove(struct own_probe *p);
 
 #endif

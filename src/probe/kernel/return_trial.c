@@ -62,8 +62,8 @@ static bool filter(int nr)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
-/* `go`: a pipe from which a byte can be read once the probe is there; end of file if there is
- * none. */
+/* The child: calls the probed function under a seccomp filter for the call `filtered`.  go: a pipe
+ * with one byte once the probe is placed; end of file if it could not be placed. */
 static __attribute__((noreturn)) void child(int go, int filtered)
 {
 	char c;

@@ -52,7 +52,7 @@
 #define ASK_PLACING  0.25 /* cost of attaching each source, as part of that of ASK_STEP_NS */
 /* Debt that is allowed before any source is sampled: what an idle node earns in this time. */
 #define GRACE_S	     1.0
-#define FEW_PART     0.25 /* of that, for sources with a few hits each */
+#define FEW_PART     0.25 /* part of that debt for sources with a few hits each */
 #define RAN_PART     0.25 /* of its usual CPU time that the node must have had: shows() */
 #define LONGEST_TAIL 1e8  /* ns */
 

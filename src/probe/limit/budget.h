@@ -71,7 +71,7 @@ struct budget {
 
 	bool in_round, on_credit;
 	double round_cost_ns;  /* least cost of the next round */
-	uint64_t round_end_ns; /* of the last one */
+	uint64_t round_end_ns; /* end of the last round */
 	uint64_t due_ns;       /* beginning of the next round, once it is paid; else 0 */
 	uint64_t random;
 };

@@ -158,8 +158,8 @@ static const struct duty_cycle_ops ops = {
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Standard error may block, so this thread, which has real-time priority, leaves its log lines to
- * others. */
+/* Writing to standard error may block, so the controller's thread only stores its log lines; others
+ * write them. */
 static void take_line(void *arg, const char *line)
 {
 	struct controller *c = arg;

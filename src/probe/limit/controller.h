@@ -30,7 +30,7 @@ struct controller_config {
 	int os_pid;
 	double percent;	  /* of the node's own CPU; 100 or more = no limit, only measures */
 	bool long_runs;	  /* programs walk stacks, or copy terms */
-	bool no_realtime; /* without real-time priority for its thread */
+	bool no_realtime; /* its thread keeps normal priority */
 };
 
 /* What the probes cost so far. */

@@ -35,7 +35,8 @@ void controller_changes_free(struct controller_changes *c);
 /* If the queue is full, only changes are lost that are followed by others of the same kinds: at
  * least the last of each set of kinds is kept. */
 void controller_changes_push(struct controller_changes *c, const struct controller_change *change);
-/* The next one, if it is not after until_ns. */
+/* Takes the next change out of the queue, if it is not later than until_ns; false = there is
+ * none. */
 bool controller_changes_next(struct controller_changes *c, uint64_t until_ns,
 			     struct controller_change *out);
 

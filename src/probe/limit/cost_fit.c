@@ -8,7 +8,7 @@
 /* What a fit needs: stretches, and a difference between them, as 1 - r^2 of work and cost. */
 #define LEAST_STRETCHES 12.0
 #define LEAST_SPREAD	0.02
-/* If cost is a smaller part of the CPU time it cannot be seen there. */
+/* If the cost of probes is a smaller part of the CPU time, noise hides it. */
 #define LEAST_PART 0.02
 
 void cost_fit_add(struct cost_fit *f, double work, double calibrated_ns, double cpu_ns)

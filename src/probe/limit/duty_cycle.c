@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 
-/* Least time between two steps: a real-time thread must not spin. */
+/* Least time between two steps: a thread of high priority must not spin. */
 #define SHORTEST_SLEEP_NS 200000ull
 /* How often the node's work is reported: so that each interval that is shown has a report. */
 #define REPORT_WORK_NS 50000000ull
@@ -84,7 +84,7 @@ static void take_hits(struct duty_cycle *d, unsigned int i)
 		hit_account_hits(&d->account, i, &hits, d->groups[i].on);
 }
 
-/* A limit of hits is kept as one of CPU time, by what a hit cost of late. */
+/* Converts the limit of hits a second into one of CPU time, by the recent cost of a hit. */
 static void limit_hits(struct duty_cycle *d)
 {
 	const struct hit_account_total *total = &d->account.total;
@@ -485,7 +485,8 @@ int duty_cycle_begin(struct duty_cycle *d, struct error *err)
 		rc = turn_on(d, i, err);
 		if (rc)
 			return rc;
-		/* In debt it is measured after each group whether that one is too expensive. */
+		/* While the token bucket is in debt, each group is measured right after it was
+		 * enabled. */
 		if (i + 1 < d->nr && now_ns(d) - d->taken_ns < PLACING_NS &&
 		    d->budget.credit_ns >= 0)
 			continue;

@@ -83,8 +83,8 @@ struct duty_cycle_config {
 	bool long_runs;	  /* programs walk stacks, or copy terms */
 	double percent;	  /* of the node's own CPU; 100 or more = no limit, only measures */
 	double own_per_s; /* ns of CPU a second that the node used before there were probes */
-	/* Limit of hits of all groups together, 0 = none; and what one is taken to cost until some
-	 * were measured. */
+	/* Most hits a second of all groups together, 0 = no limit; and ns that a hit is assumed to
+	 * cost until some were measured. */
 	double hits_per_s, hit_ns;
 };
 

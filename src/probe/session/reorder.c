@@ -75,8 +75,8 @@ static int by_time(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Drops records that were returned; the others move to the front in order, so that those of equal
- * time keep theirs. */
+/* Drops records that were returned; the others move to the front.  They stay in order, so that
+ * records of equal time are not swapped. */
 static void compact(struct reorder *r)
 {
 	VEC(unsigned char) bytes = {0};

@@ -45,7 +45,7 @@ struct session_config {
 	enum attach_way attach_way;
 	const char *btf;  /* file of BTF, see programs.h; NULL = the kernel's own */
 	bool force;	  /* attach uprobes even where they may not be safe */
-	bool no_realtime; /* the controller's thread has no real-time priority */
+	bool no_realtime; /* the controller's thread keeps normal priority */
 	bool event_stacks;
 	bool unnamed;		    /* neither names of processes nor terms are needed */
 	bool counting;		    /* only counts of events are needed; unnamed is set */

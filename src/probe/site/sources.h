@@ -41,14 +41,14 @@ struct source_plan {
 	struct source_point points[SOURCE_MAX_POINTS];
 	unsigned int nr_points;
 	uint64_t kinds;				 /* bit set: kinds that these points give */
-	uint64_t usdt_kinds;			 /* bit set: of these, kinds from USDT probes */
+	uint64_t usdt_kinds;			 /* subset of `kinds`: from USDT probes */
 	struct usdt_point usdt[SOURCE_MAX_USDT]; /* by the cookie of their points */
 	unsigned int nr_usdt;
 	/* For kinds that were asked for and are not available: the function that they need, else
 	 * NULL; and why it cannot be probed, "" if it has no symbol. */
 	const char *missing[NR_EVENT_KINDS];
 	char refused[NR_EVENT_KINDS][SOURCE_REASON_SIZE];
-	uint64_t unsafe_kinds; /* of these, kinds refused because of a fault of the kernel */
+	uint64_t unsafe_kinds; /* missing kinds that are refused for a fault of the kernel */
 	/* Strings that points refer to; they must live as long as copies of the points. */
 	char paths[SOURCE_MAX_PATHS][SOURCE_PATH_SIZE];
 	unsigned int nr_paths;
