@@ -132,8 +132,8 @@ INLINE void gc_read_kind(uint64_t process, struct event_thread *t, struct entere
 	part_u16(&p, config.layout.process_max_gen_gcs, &gc->max_gen_gcs);
 }
 
-/* For counts alone: the scheduler's counters after a collection are those before the next one, as
- * all functions that collect are probed. */
+/* If events are only counted: takes the scheduler's counters from the end of the last collection,
+ * as all functions that collect are probed. */
 INLINE void gc_counting_begins(uint64_t process, struct event_thread *t)
 {
 	gc_read_kind(process, t, &t->gc, true);

@@ -102,8 +102,9 @@ INLINE void queued(uint64_t receiver, uint64_t from, uint64_t size, uint64_t ts_
 #define PID_REF_WORDS  4
 #define PID_REF_PID    24
 
-/* Words of the tuple that such a signal has beside the message and a copy of the alias: header,
- * from, message, alias, and a pointer in two halves.  Sent to a pid it has no alias. */
+/* Words of the tuple that a signal with a message to an alias has beside the message and a copy of
+ * the alias: header, from, message, alias, and a pointer in two halves.  Without alias if the
+ * message, one with priority, is sent to a pid. */
 #define ALIAS_TUPLE 6
 #define PRIO_TUPLE  5
 
@@ -159,7 +160,7 @@ INLINE void alias_left(struct pt_regs *ctx, struct event_thread *t)
  * messages with priority to a pid.
  *
  * The message goes to the receiver's signal queue.  Its size is known when memory is allocated for
- * it; if messages are kept off heap, that is not seen.
+ * it; if the receiver keeps messages off heap, the allocation is not seen.
  */
 EVENT_ENTRY(event_send_to_alias)
 {

@@ -155,7 +155,7 @@ INLINE void link_event(struct pt_regs *ctx, enum event_kind kind, uint64_t from,
 		return;
 	ts_ns = event_now();
 	t = scheduler_here();
-	/* If the sender is the process that runs here, it is seen, too. */
+	/* If the sender runs on this scheduler its name and stack are emitted, too. */
 	if (t && read_u64(t->esdp + config.layout.sched_current_process, &esdp_process) &&
 	    esdp_process && epid_of(esdp_process) == from)
 		process = esdp_process;

@@ -72,7 +72,7 @@ struct event_thread {
 	uint64_t dirty; /* esdp is of a dirty scheduler */
 	struct entered_gc gc, usdt_gc;
 	uint64_t process_part[EBEAM_GC_PART / 8]; /* buffer for a struct part of struct process */
-	/* For counts alone: counters of this scheduler after the last collection. */
+	/* If events are only counted: counters of this scheduler after the last collection. */
 	struct {
 		uint64_t collections, reclaimed;
 		uint32_t epoch, pad;
