@@ -106,7 +106,7 @@ static void hits_of_own(struct attach *a, struct group *g, const struct calibrat
 		    bpf_obj_get_info_by_fd(bpf_program__fd(b->program), &info, &size) == 0)
 			run_time_take(&b->run_time, info.run_cnt, info.run_time_ns);
 		run_time_wanted(&b->run_time, hits);
-		/* Runs that were counted with the guess keep it when the run time is known. */
+		/* Runs from before the run time was known keep the guess as their cost. */
 		b->run_ns += (double)(hits - b->hits) * run_time_ns(&b->run_time);
 		b->hits = hits;
 		out->run_ns += (uint64_t)b->run_ns;

@@ -47,7 +47,7 @@
 #define ASK_AGAIN_NS 1e9
 #define ASK_WINDOWS  4.0 /* times the shortest window, at most; see is_shown() */
 #define ASK_STEP_NS  1000000u
-#define ASK_WAIT_NS  2e9 /* all sources, if a paid round is so far away */
+#define ASK_WAIT_NS  2e9 /* of all sources, if the next paid round is this far away */
 #define ASK_PART     0.25
 #define ASK_PLACING  0.25 /* cost of attaching each source, as part of that of ASK_STEP_NS */
 /* Debt that is allowed before any source is sampled: what an idle node earns in this time. */
@@ -342,7 +342,7 @@ static double plan(struct budget *b, double longer)
 }
 
 /* Cost of a round of the shortest windows on credit, if all sources are as expensive as before.
- * While the last is attached the first are hit. */
+ * While the last source is attached the first ones are hit already. */
 static double ask_cost(const struct budget *b)
 {
 	double cost = 0, nr = 0;

@@ -77,7 +77,8 @@ struct budget {
 };
 
 /* percent > 0; nr <= BUDGET_MAX_SOURCES, more are left out.  All begin enabled.  Windows shorter
- * than least_window_ns are not worth attaching probes for.  own_per_s: as known from before. */
+ * than least_window_ns are not worth attaching probes for.  own_per_s: ns of CPU a second that the
+ * node has used before. */
 void budget_init(struct budget *b, double percent, unsigned int nr, double least_window_ns,
 		 double own_per_s, uint64_t random);
 

@@ -12,7 +12,7 @@
 #include "abi/record.h"
 #include "base/vec.h"
 
-/* From ts_ns on these kinds are enabled, or not. */
+/* From ts_ns on the probes of these kinds are in this state. */
 struct controller_change {
 	uint64_t ts_ns;
 	uint64_t kinds; /* bit set; 0: only `work` is reported */

@@ -217,7 +217,7 @@ static void report(struct duty_cycle *d, unsigned int i, uint64_t ts_ns, double 
 	d->ops->report(d->arg, i, &change);
 }
 
-/* Reports the node's work so far. */
+/* Reports the node's work so far, if that was not done in the last REPORT_WORK_NS. */
 static void report_work(struct duty_cycle *d, uint64_t now)
 {
 	struct controller_change change = {
@@ -446,7 +446,7 @@ static void forget_switches(struct duty_cycle *d)
 	hit_account_forget_switches(&d->account, clocks.switch_ns);
 }
 
-/* Measures, and disables what should be off. */
+/* Measures the cost of probes, and disables groups that should be off. */
 static void measure_and_turn_off(struct duty_cycle *d)
 {
 	bool gone = d->nr_leaving && !d->ops->is_closing(d->arg);

@@ -170,7 +170,7 @@ int programs_error(int rc, struct error *err)
 			err, ERROR_KIND_PRIVILEGE, rc,
 			"BPF maps count as locked memory on this kernel, of which there is "
 			"too little: " LOCKED_FIX " (see ebeam doctor)");
-	/* The verifier returns EACCES; without the privilege to load it is EPERM. */
+	/* EPERM: the privilege to load programs is missing.  The verifier refuses with EACCES. */
 	if (rc == -EPERM)
 		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
 				 "cannot load BPF programs: %s. %s (see ebeam doctor)",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The BPF object of ebeam before it is loaded: the constants of node and run that its programs
- * get, and the sizes of its maps.  The same for programs that are run (session.h) and for those
- * that are only tried (program_trial.h). */
+ * get, and the sizes of its maps.  For programs that are run (session.h) and for programs that are
+ * only tried (program_trial.h). */
 #ifndef EBEAM_PROBE_PROGRAMS_H
 #define EBEAM_PROBE_PROGRAMS_H
 

@@ -42,7 +42,7 @@ struct session {
 	unsigned int nr_alias_truncated; /* COUNTER_ALIAS_TRUNCATED, at session_stop() */
 };
 
-/* online[] of `nr` CPUs; malloc'ed. */
+/* Which of `nr` CPUs are on line; malloc'ed. */
 bool *session_online_cpus(int nr);
 /* Before the load the outer map needs an inner map as a model; after the load it gets its
  * elements. */

@@ -28,7 +28,7 @@ struct function_space {
 	const struct elf_file *elf;
 	/* Bounds of the function (or part of one) that contains addr; false = none known. */
 	bool (*bounds)(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end);
-	/* Constant bytes of the executable. */
+	/* Reads constant bytes of the executable; false = they cannot be read. */
 	bool (*read)(void *ctx, uint64_t addr, void *buf, size_t size);
 	/* Address of a function by its symbol; false = it has none. */
 	bool (*symbol)(void *ctx, const char *name, uint64_t *addr);

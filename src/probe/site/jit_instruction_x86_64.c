@@ -14,7 +14,7 @@
 
 /* Heap top and stack are loaded before the switch to the C stack, the other arguments after it. */
 #define LOADS	   6  /* mov %r15, %rdx; mov %rsp, %rcx */
-#define SWITCH_MAX 28 /* bytes from there to the call; 19 to 22 in the builds looked at */
+#define SWITCH_MAX 28 /* most bytes from the loads to the call; known builds have 19 to 22 */
 #define CALL_SIZE  6
 
 static bool is_call(const uint8_t *at, const uint8_t *begin)

@@ -171,7 +171,7 @@ static bool may_be_absent(const struct source_row *row, int otp)
 	return false;
 }
 
-/* Finds a function of the row: its first name that exists, or NULL. */
+/* Finds the function of a row.  Returns the first of its names that exists; NULL: none does. */
 static const char *find_function(const struct source_row *row, struct functions *f, uint64_t *addr)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(row->symbols) && row->symbols[i]; i++) {

@@ -92,8 +92,8 @@ void source_missing(const struct source_plan *p, enum event_kind kind, char *buf
 /* PLACEMENT_* of the registers "di si dx". */
 unsigned int source_arguments(const char *args);
 /* A function that was found in a running node, by a pointer in a struct of its VM.  Several
- * functions may have one name, and each is probed.  Rows whose name has a dot are of such
- * functions; their kinds are missing without them. */
+ * functions may have one name, and each is probed.  Rows in sources.c whose name has a dot are for
+ * such functions; their kinds are missing without them. */
 struct source_found {
 	const char *name; /* "Allctr_t.mseg_alloc" */
 	uint64_t addr;	  /* in the file */

@@ -78,7 +78,7 @@ struct sched_watch {
 	unsigned int moves_apart;   /* used by the thread alone */
 	atomic_bool stop, exact;    /* exact: the VM counted all of the last span */
 	_Atomic uint64_t due_ns;    /* time of the next sample */
-	_Atomic uint64_t enough_ns; /* period that is short enough */
+	_Atomic uint64_t enough_ns; /* longest period that is accurate enough */
 	pthread_mutex_t lock;	    /* protects what follows, `work` and the counts of samples */
 	uint64_t unseen_ns;	    /* time in this span in which due samples were late */
 };

@@ -26,7 +26,7 @@ struct sched_span {
 	uint32_t working;		 /* it was working, */
 	uint32_t process, port;		 /* on a process, on a task of a port */
 	bool offline;		 /* its run queue is suspended at the end (RUNQ_FLG_SUSPENDED) */
-	uint32_t gc_samples, gc; /* samples that can show a collection; and that did */
+	uint32_t gc_samples, gc; /* samples that can show a collection; samples in one */
 };
 
 enum sched_watch_how {
