@@ -62,7 +62,7 @@ void bigint_copy(struct bigint *out, const struct bigint *a)
 	memcpy(out->digits, a->digits, 8 * (size_t)a->nr);
 }
 
-/* a * by + plus, of the magnitude. */
+/* Multiplies the magnitude of a by `by` and adds `plus`; false = more than BIGINT_DIGITS digits. */
 static bool scale(struct bigint *a, uint64_t by, uint64_t plus)
 {
 	uint64_t carry = plus;
@@ -258,7 +258,8 @@ bool bigint_multiply(struct bigint *out, const struct bigint *a, const struct bi
 	return bigint_set_digits(out, negative, product, nr);
 }
 
-/* Long division by bits, most significant first: at most some 4 million steps on one digit. */
+/* Binary long division, most significant bit of a first: operations on digits grow with 64 *
+ * (digits of a) * (digits of b). */
 void bigint_divide(struct bigint *quotient, struct bigint *remainder, const struct bigint *a,
 		   const struct bigint *b)
 {
@@ -279,8 +280,8 @@ void bigint_divide(struct bigint *quotient, struct bigint *remainder, const stru
 			continue;
 		}
 		for (int bit = 63; bit >= 0; bit--) {
-			/* r < b before, so it has room for one bit more, or overflows no more than
-			 * one, which the highest bit of b then tells. */
+			/* r < b, so 2 * r + 1 < 2 * b: at most one bit does not fit in the digits
+			 * of r.  It stays in `in`; r with that bit is larger than b. */
 			uint64_t in = a->digits[i] >> bit & 1, out = 0;
 
 			for (uint32_t k = 0; k < r.nr; k++) {
@@ -373,7 +374,7 @@ bool bigint_shift(struct bigint *out, const struct bigint *a, int64_t n)
 	return n < 0 ? shift_right(out, a, 0 - (uint64_t)n) : shift_left(out, a, (uint64_t)n);
 }
 
-/* The next digit of the two's complement; *carry is 1 before the first. */
+/* Digit i of the two's complement of a; to be called for i = 0, 1, ... with *carry 1 at first. */
 static uint64_t complement_digit(const struct bigint *a, uint32_t i, uint64_t *carry)
 {
 	uint64_t d = i < a->nr ? a->digits[i] : 0;

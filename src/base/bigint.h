@@ -32,14 +32,15 @@ bool bigint_parse(struct bigint *out, const char *text, size_t len, unsigned int
 bool bigint_set_double(struct bigint *out, double d);
 void bigint_copy(struct bigint *out, const struct bigint *a);
 
-/* True if it fits. */
+/* False if the value does not fit in an int64_t. */
 bool bigint_get(const struct bigint *a, int64_t *out);
 /* Converts as the VM does (big_to_double() of big.c, OTP 25 to 29), which does not always round to
  * nearest; false if it is too large. */
 bool bigint_get_double(const struct bigint *a, double *out);
 
+/* Negative, 0 or positive as a is less than, equal to or greater than the other number. */
 int bigint_compare(const struct bigint *a, const struct bigint *b);
-/* Compares with a finite double, exactly. */
+/* d must be finite; it is not rounded to an integer. */
 int bigint_compare_double(const struct bigint *a, double d);
 
 bool bigint_add(struct bigint *out, const struct bigint *a, const struct bigint *b);

@@ -3,8 +3,8 @@
 #ifndef EBEAM_BASE_COMPILER_H
 #define EBEAM_BASE_COMPILER_H
 
-/* Code that depends on the processor is in files *_x86_64.c, behind headers that do not depend on
- * it; BPF programs have their own registers (bpf/, PT_REGS of x86). */
+/* C code that depends on the processor is in files *_x86_64.c, and their headers do not depend on
+ * it.  BPF programs (bpf/) read the registers of x86 by PT_REGS macros. */
 #ifndef __x86_64__
 #error "ebeam is for these processors: x86-64"
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See distance.h.  Only three rows of the table are kept. */
+/* See distance.h.  Dynamic programming: three rows of the table of prefix distances are kept. */
 #include "base/distance.h"
 
 #include <stdint.h>

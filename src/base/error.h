@@ -15,12 +15,12 @@
 
 enum error_kind {
 	ERROR_KIND_FAILED = 1,	    /* exit 1: anything else */
-	ERROR_KIND_USAGE = 2,	    /* exit 2: wrong words on the command line */
+	ERROR_KIND_USAGE = 2,	    /* exit 2: wrong options or arguments */
 	ERROR_KIND_NO_NODE = 3,	    /* exit 3: no such process, or not a BEAM node */
 	ERROR_KIND_PRIVILEGE = 4,   /* exit 4: capability or root missing */
 	ERROR_KIND_KERNEL = 5,	    /* exit 5: kernel feature missing */
 	ERROR_KIND_UNSUPPORTED = 6, /* exit 6: OTP release or build not supported */
-	ERROR_KIND_PARTIAL = 7,	    /* exit 7: a limit was reached, a damaged capture, ... */
+	ERROR_KIND_PARTIAL = 7,	    /* exit 7: result incomplete: a limit, a damaged capture */
 };
 
 struct error {
@@ -36,8 +36,8 @@ int error_set(struct error *err, enum error_kind kind, int code, const char *fmt
 /* Put "prefix: " before the text of an error that is already set. */
 void error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Advice for an error that is a limit of this process or of the host: "raise ..."; NULL for all
- * others. */
+/* Advice ("raise ...") if the errno `code` means that a limit of this process or of the host was
+ * reached; NULL for any other errno. */
 const char *error_limit_fix(int code);
 
 /* Short text of a negative or positive errno; never NULL. */

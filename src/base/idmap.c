@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See idmap.h: open addressing with linear probing.  Slots keep the hash, so that growing needs no
- * items, and most misses do not call equal(). */
+/* See idmap.h: open addressing with linear probing.  Slots keep the hash, so that the table can
+ * grow without reading the items, and equal() is called only for items with the same hash. */
 #include "base/idmap.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ void idmap_free(struct idmap *m)
 
 uint32_t hash_mix(uint32_t hash, uint64_t word)
 {
-	/* The hash is multiplied first: otherwise word and hash would cancel if they are equal. */
+	/* The hash is multiplied before the XOR: an equal word and hash would otherwise give 0. */
 	uint64_t h = (word ^ (hash + 1ull) * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
 
 	h ^= h >> 32;

@@ -39,7 +39,7 @@ static size_t character(const unsigned char *s, size_t left)
 
 static void escape(struct strbuf *out, unsigned char c)
 {
-	static const char letters[] = "btn\0fr"; /* 8 .. 13 */
+	static const char letters[] = "btn\0fr"; /* escapes of characters 8 .. 13; 11 has none */
 
 	if (c == '"' || c == '\\') {
 		strbuf_addch(out, '\\');
@@ -226,7 +226,7 @@ int jsonw_finish(struct jsonw *w)
 {
 	flush(w);
 	if (w->f && !w->err && ferror(w->f))
-		w->err = EIO; /* of an earlier write, possibly by others */
+		w->err = EIO; /* an earlier write to f failed, its errno is lost */
 	strbuf_free(&w->buf);
 	return -w->err;
 }

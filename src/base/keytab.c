@@ -84,7 +84,7 @@ void keytab_remove(struct keytab *t, void *item)
 	uint64_t key;
 
 	for (; (key = key_at(t, at)); at = (at + 1) & mask) {
-		/* The item cannot move to a slot before its home. */
+		/* An item cannot move to a slot before the one that its key hashes to. */
 		if (((at - home_of(t, key)) & mask) < ((at - hole) & mask))
 			continue;
 		memcpy(slot_at(t, hole), slot_at(t, at), t->item_size);

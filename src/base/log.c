@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See log.h.  Level and takers are global variables, as is the signal pipe. */
+/* See log.h.  Level and takers (functions that receive lines) are global: there is one stderr. */
 #include "base/log.h"
 
 #include <stdio.h>

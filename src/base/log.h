@@ -21,12 +21,12 @@ void log_set_level(int level);
 int log_level(void);
 void log_print(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sends lines, without newline, to a function instead, while the terminal shows a full screen; NULL
- * = to standard error again. */
+/* Calls take() with each line (without its newline) instead of writing it to stderr: for the time
+ * in which the terminal shows a full screen.  NULL: stderr is used again. */
 typedef void log_taker(void *arg, const char *line);
 void log_set_taker(log_taker *take, void *arg);
 
-/* The same for lines of the calling thread only. */
+/* As log_set_taker(), for lines that the calling thread logs. */
 void log_set_thread_taker(log_taker *take, void *arg);
 
 /* A line that the next one overwrites, for a terminal; "" erases it.  Nothing if TERM=dumb. */

@@ -8,7 +8,7 @@
 /* Half width of a 95 % confidence interval, in standard deviations of a normal distribution. */
 #define NORMAL_95 1.96
 
-/* The same for the mean of few values (Student's t), by degrees of freedom. */
+/* As NORMAL_95, for the mean of few values: Student's t with `freedom` degrees of freedom. */
 static inline double student_95(unsigned int freedom)
 {
 	static const double first[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26};

@@ -13,10 +13,12 @@
 
 #define SMALL_STACK (256u << 10)
 #define FIRST_NICE  (-20)
-/* A thread with a shorter slice preempts others (Linux 6.12; on earlier kernels nice does). */
+/* From Linux 6.12 on, a thread that wakes up preempts one with a longer time slice; on earlier
+ * kernels only its nice value counts. */
 #define SHORT_SLICE_NS 100000u
 
-/* struct sched_attr: linux/sched/types.h defines it, but also a struct that sched.h defines. */
+/* The kernel's struct sched_attr.  Its header, linux/sched/types.h, cannot be included with
+ * sched.h: both define struct sched_param. */
 struct scheduling {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -75,8 +77,8 @@ int thread_come_at_once(void)
 	return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0 ? 0 : -errno;
 }
 
-/* Not a real-time policy: a real-time thread wakes up on the CPU where it slept, and would take
- * that from a scheduler while another CPU is idle. */
+/* Not a real-time policy: a real-time thread wakes up on the CPU where it slept, and would preempt
+ * a scheduler of the node there although another CPU is idle. */
 int thread_come_first(void)
 {
 	struct scheduling first = {

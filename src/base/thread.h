@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Threads for operations of the kernel that block.  They block all signals: those are for the
- * thread that runs the event loop. */
+/* Threads for system calls that block.  All signals are masked in them, so that the thread with the
+ * event loop handles every signal. */
 #ifndef EBEAM_BASE_THREAD_H
 #define EBEAM_BASE_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Reasons and advice if a thread cannot be made: the error is EAGAIN for all of them. */
+/* Reasons and advice if a thread cannot be made: pthread_create() has EAGAIN for each reason. */
 #define THREAD_FIX     "raise ulimit -u, pids.max of the cgroup, or ulimit -v"
 #define THREAD_REFUSED "too many threads, or too little memory; " THREAD_FIX
 
@@ -15,7 +15,7 @@
 bool thread_start_detached(void *(*run)(void *arg), void *arg);
 /* A thread to be joined. */
 bool thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
-/* Whether a thread can be made now. */
+/* Makes a thread that ends at once, and joins it: true if that worked. */
 bool thread_can_start(void);
 
 /* Gives the calling thread, which must be mostly asleep, real-time priority (SCHED_RR), so that
@@ -24,7 +24,7 @@ int thread_come_at_once(void);
 
 /* Gives the calling thread, mostly asleep, a high priority without a real-time policy, so that
  * it runs before the threads that it watches, on an idle CPU if there is one.  Threads that it
- * starts do not inherit that.  0, or -errno: it has normal priority. */
+ * starts do not inherit the priority.  0, or -errno with the priority unchanged. */
 int thread_come_first(void);
 
 #endif

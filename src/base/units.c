@@ -57,7 +57,7 @@ char *units_format_bytes(uint64_t n, char *buf, size_t size)
 	double value = (double)n;
 	unsigned int unit = 0;
 
-	/* Not 1024.0, but 1.0 of the next unit. */
+	/* "%.1f" would round 1023.95 to 1024.0: from there on it is 1.0 of the next unit. */
 	while (unit ? value >= 1023.95 : value >= 1024) {
 		value /= 1024;
 		unit++;
@@ -79,7 +79,7 @@ char *units_format_ns(uint64_t ns, char *buf, size_t size)
 		snprintf(buf, size, "%u ns", (unsigned int)ns);
 		return buf;
 	}
-	/* Not 1000.0, but 1.0 of the next unit. */
+	/* "%.1f" would round 999.95 to 1000.0: from there on it is 1.0 of the next unit. */
 	while (value >= 999.95 && unit + 1 < sizeof(names) / sizeof(names[0])) {
 		value /= 1e3;
 		unit++;

@@ -25,10 +25,11 @@ char *units_format_uptime(uint64_t seconds, char *buf, size_t size);
 /* ns since the epoch -> RFC 3339 in UTC, seconds resolution, "2026-01-31T12:00:00Z"; returns buf.
  */
 char *units_format_time(uint64_t epoch_ns, char *buf, size_t size);
-/* The same -> time of the day in local time, "12:00:00.123456"; returns buf. */
+/* ns since the epoch -> time of day in local time, "12:00:00.123456"; returns buf. */
 char *units_format_clock(uint64_t epoch_ns, char *buf, size_t size);
 
-/* Estimate of all, of which n were sampled, one for `scale`; rounded, at most UINT64_MAX / 2. */
+/* Estimated total if n were sampled, on average one of `scale`: n * scale, rounded, at most
+ * UINT64_MAX / 2. */
 static inline uint64_t units_scale(uint64_t n, double scale)
 {
 	double product = (double)n * scale + 0.5;
@@ -38,7 +39,7 @@ static inline uint64_t units_scale(uint64_t n, double scale)
 	return product < (double)(UINT64_MAX >> 1) ? (uint64_t)product : UINT64_MAX >> 1;
 }
 
-/* Estimate of all, if n were seen and `share` is the part that was seen: 0 < share <= 1. */
+/* Estimated total if n were seen, and they are the part `share` of it: 0 < share <= 1. */
 static inline uint64_t units_of_share(uint64_t n, double share)
 {
 	return units_scale(n, 1 / share);

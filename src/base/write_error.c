@@ -18,9 +18,10 @@ bool write_error_reader_is_gone(int fd)
 	return poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-/* The errno of an earlier failed write is lost: stdio drops what it could not write, so the next
- * flush may succeed.  A pipe shows that its reader is gone; a file that cannot grow fails again,
- * at a request that does not change its content or size. */
+/* Finds why an earlier write failed: stdio keeps no errno, and has dropped the bytes, so that a
+ * flush may now succeed.  poll() shows that a pipe has no reader; fallocate() with
+ * FALLOC_FL_KEEP_SIZE fails as the write did if the file cannot grow, without changing the file.
+ * -EIO: not found. */
 static int reason_of(int fd)
 {
 	struct rlimit limit;
@@ -30,7 +31,7 @@ static int reason_of(int fd)
 		return -EPIPE;
 	if (fstat(fd, &st) != 0)
 		return -EIO;
-	if (!S_ISREG(st.st_mode)) /* a device (/dev/full); elsewhere an empty write does nothing */
+	if (!S_ISREG(st.st_mode)) /* writing 0 bytes shows the error of a device like /dev/full */
 		return S_ISCHR(st.st_mode) && write(fd, "", 0) < 0 ? -errno : -EIO;
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && (rlim_t)st.st_size >= limit.rlim_cur)
 		return -EFBIG;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Errors of writing: what, why, and what to do.  The same for files, captures, standard output and
- * all formats. */
+/* Error texts of failed writes: what could not be written, why, and what to do.  Used for all
+ * output: files, captures, standard output. */
 #ifndef EBEAM_BASE_WRITE_ERROR_H
 #define EBEAM_BASE_WRITE_ERROR_H
 
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-/* Flushes.  0, or a negative errno if a write to the file failed, now or earlier; -EIO if the
+/* Flushes f.  0, or a negative errno if this or an earlier write to f failed; -EIO also if the
  * reason is not known. */
 int write_error_of(FILE *f);
 
