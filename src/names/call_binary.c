@@ -96,7 +96,7 @@ static int specifiers(struct call_parser *p, struct spec *s)
 	return 0;
 }
 
-/* Size of a segment: 8 or N. */
+/* Parses the size of a segment: an integer or, in a pattern, a variable that has a slot already. */
 static int size_value(struct binary *b, struct pattern_node **out)
 {
 	struct call_parser *p = b->p;
@@ -121,7 +121,7 @@ static int size_value(struct binary *b, struct pattern_node **out)
 	return 0;
 }
 
-/* Erlang's specification, :SIZE/TYPE-TYPE */
+/* Parses Erlang's specification, :SIZE/TYPE-TYPE. */
 static int erlang_spec(struct binary *b, struct pattern_node **size, struct spec *s)
 {
 	struct call_parser *p = b->p;
@@ -132,7 +132,7 @@ static int erlang_spec(struct binary *b, struct pattern_node **size, struct spec
 	return specifiers(p, s);
 }
 
-/* In Elixir: size(N), unit(8) */
+/* Parses size(N) or unit(8) in Elixir's specification. */
 static int spec_call(struct binary *b, struct pattern_node **size, struct spec *s)
 {
 	struct call_parser *p = b->p;
@@ -140,14 +140,14 @@ static int spec_call(struct binary *b, struct pattern_node **size, struct spec *
 
 	if (!is_size && strcmp(p->word.buf, "unit") != 0)
 		return call_expected(p, "size(n) or unit(n)");
-	if (call_next(p) || call_next(p)) /* to behind the ( */
+	if (call_next(p) || call_next(p)) /* skips the name and the ( */
 		return -EINVAL;
 	if (is_size ? size_value(b, size) : unit_value(p, s))
 		return -EINVAL;
 	return call_take(p, ")", "`)`");
 }
 
-/* Elixir's specification, ::SIZE-TYPE-TYPE in any order, or SIZE*UNIT */
+/* Parses Elixir's specification, ::SIZE-TYPE-TYPE in any order, or ::SIZE*UNIT. */
 static int elixir_spec(struct binary *b, struct pattern_node **size, struct spec *s)
 {
 	struct call_parser *p = b->p;
@@ -180,7 +180,8 @@ static int spec(struct binary *b, struct pattern_node **size, struct spec *s)
 
 /* ---- segments ------------------------------------------------------------------------------- */
 
-/* A string as segment: Erlang's as bytes or UTF-8 of its characters, Elixir's as it is. */
+/* Parses a string as a segment, which becomes literal bytes: a character of Erlang's is one byte,
+ * or UTF-8 with /utf8; Elixir's strings are UTF-8 already. */
 static int text(struct binary *b)
 {
 	struct strbuf chars = STRBUF_INIT;
@@ -216,7 +217,8 @@ static int text(struct binary *b)
 	return rc;
 }
 
-/* Turns an integer constant of whole bytes into literal bytes.  False: it is none or too large. */
+/* Appends a segment to b->literal if it is an integer constant of 1 to LITERAL_BYTES whole bytes.
+ * False: it is not, or the segment never matches. */
 static bool fold(struct binary *b, const struct pattern_segment *s, const struct spec *spec)
 {
 	int64_t bits = s->size ? s->size->small * s->unit : 8, value;
@@ -226,7 +228,8 @@ static bool fold(struct binary *b, const struct pattern_segment *s, const struct
 	    bits > 8 * LITERAL_BYTES)
 		return false;
 	value = s->value->small;
-	/* In a pattern an integer that does not fit never matches; a guard truncates it. */
+	/* An integer that needs more bits than its segment has never matches in a pattern; a guard
+	 * truncates it. */
 	if (!b->in_guard && bits < 64) {
 		int64_t end = spec->is_signed ? 1ll << (bits - 1) : 1ll << bits;
 

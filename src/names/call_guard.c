@@ -2,7 +2,7 @@
 /*
  * Parses guards of call patterns: expressions with the operator precedence of erl_parse.yrl of OTP
  * 25 to 29 (`and` like *, `or` like +, comparisons do not chain) and of elixir_parser.yrl of Elixir
- * 1.14 to 1.19.  What only Elixir has becomes Erlang's expressions: call_guard_elixir.c.
+ * 1.14 to 1.19.  call_guard_elixir.c rewrites what only Elixir has to Erlang's expressions.
  */
 #include <errno.h>
 #include <string.h>
@@ -126,7 +126,7 @@ static int item(struct call_parser *p, struct pattern_node **out)
 	return call_parse_expression(p, LEVEL_ORELSE, out);
 }
 
-/* Parses a call of a function of module erlang; the word is the ( behind its name. */
+/* Parses a call of function `name` of module erlang; the current word is the ( behind the name. */
 static int call(struct call_parser *p, const char *name, size_t at, struct pattern_node **out)
 {
 	struct pattern_node *n = call_node(p, PATTERN_CALL);
@@ -161,7 +161,7 @@ static int erlang_call(struct call_parser *p, struct pattern_node **out)
 	return call_is_sign(p, "(") ? call(p, name, at, out) : call_expected(p, "`(`");
 }
 
-/* Parses a call of a function or macro of Elixir's Kernel; the word is its name. */
+/* Parses a call of a function or macro of Elixir's Kernel; the current word is its name. */
 static int kernel_call(struct call_parser *p, struct pattern_node **out)
 {
 	const char *name = call_text(p, p->word.buf, p->word.len);
@@ -281,7 +281,8 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 	return *out ? 0 : call_expected(p, "a value");
 }
 
-/* The operator that the word is, with one or two operands, and its precedence; NULL: none. */
+/* The unary (one_operand) or binary operator that the current word spells, and in *level its
+ * precedence; NULL: the word is no such operator. */
 static const struct operator*
 	operator_at(const struct call_parser *p, bool one_operand, enum call_level *level)
 {

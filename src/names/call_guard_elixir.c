@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Guards of Elixir only (`in`, elem() ...), rewritten to Erlang's as its compiler does it. */
+/* Rewrites what only guards of Elixir have (`in`, elem() ...) to Erlang's expressions, as Elixir's
+ * compiler does. */
 #include <errno.h>
 #include <string.h>
 
@@ -95,7 +96,8 @@ static struct pattern_node *field(struct call_parser *p, const char *name, struc
 	return n;
 }
 
-/* Adds to *all: is_map_key(NAME, M), and value == `is`; if `is` is NULL, is_atom(value). */
+/* Adds two tests of the value of key `name` to the conjunction *all: is_map_key(NAME, MAP), and
+ * VALUE == `is`, or is_atom(VALUE) if `is` is NULL. */
 static int has_field(struct call_parser *p, const char *name, struct pattern_node *map,
 		     struct pattern_node *is, struct pattern_node **all)
 {
@@ -130,7 +132,8 @@ static int make_is_struct(struct call_parser *p, const struct kernel *k, struct 
 	return has_field(p, STRUCT, map, name, call);
 }
 
-/* Elixir 1.20 needs only the key __exception__; up to 1.18 its value must be (and is) true. */
+/* Tests that __exception__ is true, as Elixir up to 1.18 does.  Elixir 1.20 tests only for the key;
+ * the value is true in all exceptions. */
 static int make_is_exception(struct call_parser *p, const struct kernel *k,
 			     struct pattern_node **call)
 {

@@ -65,7 +65,7 @@ static int escape(struct call_parser *p, bool bytes)
 	if (braces || !c)
 		add(p, c, bytes);
 	else
-		strbuf_addch(&p->word, (char)c); /* one byte, maybe of a character of several */
+		strbuf_addch(&p->word, (char)c); /* \xHH: one byte, maybe a part of a character */
 	return 0;
 }
 
@@ -114,7 +114,7 @@ int call_elixir_quoted(struct call_parser *p, char close, bool bytes)
 	return quoted(p, close, bytes, false);
 }
 
-/* If a colon (not ::) is at p->at, the word is a key, and p->at is then behind the colon. */
+/* If a colon (not ::) is at p->at, makes the current word a WORD_KEY and moves p->at behind it. */
 static bool is_key(struct call_parser *p)
 {
 	if (p->text[p->at] != ':' || p->text[p->at + 1] == ':')
@@ -134,7 +134,7 @@ static int quoted_word(struct call_parser *p)
 		return -EINVAL;
 	if (!is_key(p) || quote != '"')
 		return 0;
-	p->at = at; /* again as an atom, which must be UTF-8 */
+	p->at = at; /* parses the text again: a key is an atom, which must be UTF-8 */
 	if (quoted(p, quote, false, false))
 		return -EINVAL;
 	p->at++;

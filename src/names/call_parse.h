@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "names/call_pattern.h"
 
+/* Kinds of words (tokens), and the member of struct word with the value; text is in p->word. */
 enum word_kind {
 	WORD_END,
 	WORD_SIGN,     /* sign */
@@ -56,21 +57,22 @@ bool call_is_sign(const struct call_parser *p, const char *sign);
 bool call_is_reserved(const struct call_parser *p, const char *word);
 /* Is the word this name?  It must not be reserved: an atom in Erlang, a variable in Elixir. */
 bool call_is_name(const struct call_parser *p, const char *name);
-/* Skips a sign, which must be the current word. */
+/* Skips a sign; if it is not the current word, the error is "expected EXPECTED, not ...". */
 int call_take(struct call_parser *p, const char *sign, const char *expected);
 /* Reads the quoted text at p->at into p->word as UTF-8; p->at is then behind it. */
 int call_quoted(struct call_parser *p, char quote);
 int call_not_closed(struct call_parser *p, size_t at, char quote);
 bool call_is_lower(char c); /* can begin an atom */
 bool call_is_upper(char c);
-bool call_is_word(char c); /* can be inside of one */
+bool call_is_word(char c); /* can be a later character of an atom or a variable */
 bool call_is_digit(char c);
 /* Reads the hex digits of a character behind \x or \u: `fewest` to `most`, or up to 6 in braces. */
 int call_code_point(struct call_parser *p, size_t at, int fewest, int most, const char *expected,
 		    uint32_t *c);
 /* Appends a character; 0 as C0 80, as in the atom texts of beam/term/atoms.h. */
 void call_add_character(struct strbuf *out, uint32_t c);
-/* Words of both languages: a number (1_000), a pid (<0.80.0>, else false), one of `signs`. */
+/* Read a word that both languages have at p->at: a number (1_000); a pid (<0.80.0>; false: there is
+ * none); one of the `signs`. */
 int call_number(struct call_parser *p);
 bool call_pid(struct call_parser *p);
 int call_sign(struct call_parser *p, const char *const *signs, size_t nr);
@@ -87,7 +89,7 @@ int call_elixir_quoted(struct call_parser *p, char close, bool bytes);
 void *call_alloc(struct call_parser *p, size_t size); /* zeroed */
 const char *call_text(struct call_parser *p, const char *text, size_t len);
 struct pattern_node *call_node(struct call_parser *p, enum pattern_kind kind);
-/* Sets the depth of a node; -EINVAL if it is too deep. */
+/* Sets n->depth from its children; -EINVAL if it is more than CALL_PATTERN_DEPTH. */
 int call_set_depth(struct call_parser *p, struct pattern_node *n);
 /* Items of a node while they are parsed; call_keep_items() copies them to the node. */
 struct call_items {
@@ -100,15 +102,15 @@ void call_alias(struct call_parser *p, struct strbuf *out);
 
 /* ---- call_terms.c --------------------------------------------------------------------------- */
 
-/* Parses a constant: atom, number or pid.  *out NULL: the word is none. */
+/* Parses a constant: atom, number or pid.  *out NULL: the current word is no constant. */
 int call_parse_constant(struct call_parser *p, struct pattern_node **out);
 /* Parses a string, and adjacent ones, to a list of characters. */
 int call_parse_string(struct call_parser *p, struct pattern_node **out);
 int call_parse_pattern(struct call_parser *p, struct pattern_node **out);
 /*
- * Parses the items of n, each by `item`, from the opening word to behind `end`.  In a list (`end`
- * is ]) its tail may follow behind |.  Elixir's keywords are pairs in a list; elsewhere they are
- * one item, a list of pairs.
+ * Parses the items of n, each by item(), from the opening word to behind `end`; `expected` is for
+ * the error if a comma is missing.  In a list (`end` is ]) its tail may follow behind |.  Elixir's
+ * keywords (a: 1) are pairs as items of a list; elsewhere they are one item, a list of pairs.
  */
 int call_parse_items(struct call_parser *p, struct pattern_node *n, const char *end,
 		     const char *expected,
@@ -117,7 +119,7 @@ struct pattern_node *call_atom(struct call_parser *p, const char *text, size_t l
 struct pattern_node *call_small(struct call_parser *p, int64_t value);
 /* Parses <<...>>, or a string of Elixir, and what <> joins to it; in_guard: constants only. */
 int call_parse_binary(struct call_parser *p, bool in_guard, struct pattern_node **out);
-/* Slot of a variable; for an unknown one a new slot if `add`, else UINT32_MAX. */
+/* Slot of a variable; if the pattern has no such variable: a new slot if `add`, else UINT32_MAX. */
 uint32_t call_slot(struct call_parser *p, const char *name, bool add);
 
 /* ---- call_guard.c --------------------------------------------------------------------------- */
@@ -130,7 +132,7 @@ enum call_level {
 	LEVEL_ORELSE,
 	LEVEL_ANDALSO,
 	LEVEL_COMPARE,
-	LEVEL_RELATE, /* < and the like in Elixir; Erlang has other levels for these 4 */
+	LEVEL_RELATE, /* this level (< > <= >=) and the next three are Elixir's only */
 	LEVEL_SHIFT,
 	LEVEL_IN,
 	LEVEL_BXOR,
@@ -150,13 +152,13 @@ int call_operator(struct call_parser *p, enum pattern_operator op, struct patter
 /* ---- call_guard_elixir.c -------------------------------------------------------------------- */
 
 /*
- * Parses `in [1, 2]` and `not in 1..3` behind a value, also several.  negation: the value is `not
- * x` without parentheses: `not x in y` means not (x in y).
+ * Parses `in [1, 2]` and `not in 1..3` behind a value, also one after another.  negation: the value
+ * is `not x` without parentheses: `not x in y` means not (x in y).
  */
 int call_parse_membership(struct call_parser *p, bool negation, struct pattern_node **value);
 /* Is this a function or macro of Kernel that guards may call without the module? */
 bool call_is_kernel(const char *name);
-/* Is it unknown to module erlang, or are its arguments different there? */
+/* Does module erlang lack a function of this name, or does its one have other arguments? */
 bool call_kernel_differs(const char *name);
 const char *call_kernel_name(size_t i); /* i-th name that differs; NULL past the last */
 /* Rewrites the parsed call of a Kernel function to Erlang's: *call is replaced. */

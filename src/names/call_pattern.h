@@ -10,8 +10,8 @@
  *
  *   MyApp.Server.handle_call({:add, %{id: n}}, _, _) when n > 3 and n not in [5, 7]
  *
- * and become the same tree as Erlang's.  This file has the parsed text; beam/match/call_match.h
- * applies it in a node.
+ * and become the same tree as Erlang's.  This file is about the text and its tree;
+ * beam/match/call_match.h matches calls in a node with the tree.
  *
  * The text is not trusted: at most CALL_PATTERN_TEXT bytes, nested at most CALL_PATTERN_DEPTH deep,
  * so that functions that walk a tree may recurse.  All memory is owned by the struct call_pattern.
@@ -165,7 +165,7 @@ struct pattern_node {
 	uint32_t nr_segments;
 };
 
-/* True if all its tests are true. */
+/* A guard is true if all its tests are true. */
 struct call_guard {
 	struct pattern_node **tests;
 	uint32_t nr;
@@ -173,7 +173,7 @@ struct call_guard {
 
 struct call_pattern {
 	const char *module;	    /* text of the atom, without quotes; NULL = any */
-	const char *function;	    /* likewise */
+	const char *function;	    /* text of the atom, without quotes; NULL = any */
 	int arity;		    /* -1 = any */
 	struct pattern_node **args; /* `arity` patterns; NULL if none were given */
 	bool has_args;		    /* args or guards restrict the calls; (_, X) does not */
@@ -187,7 +187,8 @@ struct call_pattern {
 	VEC(void *) owned;
 };
 
-/* ERROR_KIND_USAGE: column, what was expected, and the text with a caret below the error. */
+/* 0, or -EINVAL with ERROR_KIND_USAGE: its text has the column of the error, what was expected
+ * there, and the pattern with a caret below the error. */
 int call_pattern_parse(struct call_pattern **out, const char *text, struct error *err);
 void call_pattern_free(struct call_pattern *p); /* NULL ok */
 

@@ -154,7 +154,8 @@ static int string(struct call_parser *p, struct pattern_node **out)
 
 typedef int (*parse_item)(struct call_parser *p, struct pattern_node **out);
 
-/* Elixir's keywords a: 1, b: 2 up to `end`; in a map they are keys and values, else pairs. */
+/* Parses Elixir's keywords a: 1, b: 2 up to `end`: in a map as keys and values, else as
+ * 2-tuples. */
 static int keywords(struct call_parser *p, struct call_items *items, bool in_map, const char *end,
 		    parse_item item)
 {
@@ -183,7 +184,8 @@ static int keywords(struct call_parser *p, struct call_items *items, bool in_map
 	return 0;
 }
 
-/* Parses the next item of a list, tuple or arguments; `expected`: instead of a missing comma. */
+/* Parses the next item of a list, tuple or arguments, and the comma before it; `expected` is for
+ * the error if that is missing. */
 static int element(struct call_parser *p, struct call_items *items, const char *end,
 		   const char *expected, parse_item item)
 {
@@ -256,7 +258,7 @@ static bool has_variables(const struct pattern_node *n)
 	return n->tail && has_variables(n->tail);
 }
 
-/* A pair of a map: KEY := PATTERN, in Elixir KEY => PATTERN. */
+/* Parses a pair of a map: KEY := PATTERN, in Elixir KEY => PATTERN. */
 static int pair(struct call_parser *p, struct call_items *items)
 {
 	const char *sign = p->elixir ? "=>" : ":=";
@@ -339,7 +341,8 @@ static bool is_less(const struct pattern_node *a, const struct pattern_node *b)
 	return bigint_compare(a->big ? a->big : &left, b->big ? b->big : &right) < 0;
 }
 
-/* Elixir's range A..B or A..B//C, a struct; *out is A and becomes the range. */
+/* Parses `..B` or `..B//C` of Elixir's range, a struct, behind A; *out is A and becomes the
+ * range. */
 static int range(struct call_parser *p, struct pattern_node **out)
 {
 	struct pattern_node *n = call_node(p, PATTERN_MAP), *last, *step = NULL;
@@ -425,7 +428,7 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 	return call_expected(p, "a pattern");
 }
 
-/* An operand of = and of Elixir's `..`. */
+/* Parses an operand of = or of Elixir's `..`. */
 static int operand(struct call_parser *p, struct pattern_node **out)
 {
 	int rc;
@@ -439,7 +442,7 @@ static int operand(struct call_parser *p, struct pattern_node **out)
 	return rc;
 }
 
-/* An operand of =, or a range. */
+/* Parses an operand of =, or a range. */
 static int part(struct call_parser *p, struct pattern_node **out)
 {
 	int rc = operand(p, out);

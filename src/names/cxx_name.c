@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends one component, as "17beam_jit_call_nif"; *at is then behind it. */
+/* Appends the name in a component such as "17beam_jit_call_nif"; *at is then behind it. */
 static bool add_part(const char **at, char *out, size_t size, size_t *len)
 {
 	char *name;

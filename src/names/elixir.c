@@ -3,9 +3,9 @@
  * Elixir's spelling, as Exception.format_mfa/3 of Elixir 1.14 to 1.19 gives it: an operator or a
  * plain identifier stands as it is, what cannot be called without quotes is quoted, and a
  * function that the compiler named after its parent (`-run/2-fun-0-`) is an anonymous function
- * of that parent.  Where releases differ in how they escape a strange character, the newer one is
- * followed.  Identifiers outside ASCII are known by the ranges below; letters of other scripts
- * get quotes that Elixir would not need.
+ * of that parent.  Where releases escape an invisible character differently, the text is that of
+ * the newer release.  Letters outside ASCII are recognised by the ranges below; names with letters
+ * of other scripts get quotes that Elixir would not need.
  */
 #include "names/elixir.h"
 
@@ -94,7 +94,7 @@ static bool is_operator(const char *text, size_t len)
 	return false;
 }
 
-/* Matches [a-z_] [A-Za-z0-9_]* [?!]?, with the letters above. */
+/* Does it match [a-z_][A-Za-z0-9_]*[?!]? where letters[] are letters, too? */
 static bool is_identifier(const char *text, size_t len)
 {
 	uint32_t c;
@@ -256,7 +256,8 @@ void elixir_format_function(struct strbuf *out, const char *module, const char *
 
 /* ---- terms ---------------------------------------------------------------------------------- */
 
-/* Atoms without quotes that are not callable; and callable ones that need quotes as atoms. */
+/* Operators that are atoms without quotes (:%{}) but cannot follow a dot; and operators that can
+ * follow a dot but need quotes as atoms. */
 static const char *const atom_operators[] = {
 	"%", "%{}", "{}", "<<>>", "->", ".", "..", "...", "..//",
 };
@@ -286,7 +287,8 @@ size_t elixir_operator_length(const char *text)
 	return longest;
 }
 
-/* Atoms without quotes: as identifiers, but with any letter first, and with '@' inside. */
+/* Is the atom written without quotes?  An operator, or as an identifier, but with any letter first
+ * and '@' inside. */
 static bool is_plain_atom(const char *text, size_t len)
 {
 	uint32_t c;

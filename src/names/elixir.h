@@ -27,9 +27,9 @@ void elixir_format_key(struct strbuf *out, const char *text, size_t len);
 /* Writes a function as inspect() does behind `&`: `Enum.map/2`, `:lists."odd one"/1`. */
 void elixir_format_capture(struct strbuf *out, const char *module, const char *name,
 			   uint32_t arity);
-/* Length of the operator in front that can be an atom without quotes, as `:+`; 0: none. */
+/* Length of the longest operator of Elixir that `text` begins with; 0: none. */
 size_t elixir_operator_length(const char *text);
-/* Writes a text escaped as inside of a quoted string. */
+/* Writes a text as it stands between the quotes of a string of Elixir: escaped. */
 void elixir_escape(struct strbuf *out, const char *text, size_t len);
 
 #endif

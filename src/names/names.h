@@ -9,9 +9,9 @@
  *
  * Entries are only added; returned pointers and strings live until names_close().  Ids start at 1,
  * id 0 means "none"; getters return NULL for it and for unknown ids.  Bounded: beyond NAMES_LIMIT
- * entries of a kind, interning returns the id of an "[overflow]" entry and counts. Strings are
- * bytes as given, NUL terminated, with C0 80 for a NUL inside (atoms may have one). To show them,
- * use names_format_*().
+ * entries of a kind, interning returns the id of an "[overflow]" entry, and names_overflows()
+ * counts how often.  Strings are bytes as given, NUL terminated, with C0 80 for a NUL inside (atoms
+ * may have one).  To show them, use names_format_*().
  */
 #ifndef EBEAM_NAMES_NAMES_H
 #define EBEAM_NAMES_NAMES_H
@@ -102,7 +102,7 @@ int names_define_process(struct names *n, uint32_t id, uint64_t epid, uint32_t p
 int names_define_thread(struct names *n, uint32_t id, uint32_t os_tid, uint32_t type,
 			uint16_t scheduler, uint32_t name);
 
-/* Getters: NULL for 0 and unknown ids. */
+/* Getters: NULL for id 0 and unknown ids. */
 const char *names_string(const struct names *n, uint32_t id);
 const struct name_function *names_function(const struct names *n, uint32_t id);
 const struct name_frame *names_frame(const struct names *n, uint32_t id);

@@ -16,7 +16,8 @@
 #include "abi/record.h"
 #include "names/names.h"
 
-/* Limit of frames: those of a sample and those the resolver adds; NAMES_MAX_DEPTH at most. */
+/* Limit of the frames of a resolved sample: as many as a raw sample has, and 32 that the resolver
+ * may add.  At most NAMES_MAX_DEPTH. */
 #define RESOLVED_FRAMES                                                                            \
 	(EBEAM_LEAF_FRAMES + EBEAM_ROOT_FRAMES + EBEAM_NATIVE_FRAMES + EBEAM_KERNEL_FRAMES + 32)
 
@@ -40,9 +41,9 @@ struct resolved_event {
 struct strbuf;
 struct resolved_call {
 	uint32_t process, thread, function, caller, shape; /* as in struct rec_call */
-	bool ends, cut;					   /* as CALL_ENDS */
+	bool ends, cut; /* sets CALL_ENDS, CALL_TRUNCATED of struct rec_call */
 	uint32_t nr_terms;
-	struct strbuf *terms; /* the caller's, empty; set to bytes of struct rec_call */
+	struct strbuf *terms; /* owned by the caller, empty; the terms as in struct rec_call */
 };
 
 struct resolver {
@@ -50,8 +51,8 @@ struct resolver {
 	 * COUNTER_BAD_RECORD and drops the sample. */
 	int (*sample)(struct resolver *r, struct names *names, const struct rec_raw_sample *raw,
 		      struct resolved_sample *out);
-	/* Memory copied for the next sample: its C stack, and words of its Erlang stack.  May be
-	 * NULL: such records are then dropped. */
+	/* Keep memory that was copied for the next sample of the thread: its C stack (cstack),
+	 * words of its Erlang stack (gap).  May be NULL: such records are then dropped. */
 	void (*cstack)(struct resolver *r, const struct rec_raw_cstack *raw);
 	void (*gap)(struct resolver *r, const struct rec_raw_gap *raw);
 	/* A process was seen for the first time or changed its name or label. */

@@ -61,7 +61,8 @@ static void split(struct words *w, const char *name, size_t len)
 	w->text[at] = '\0';
 }
 
-/* A name that ends (or begins) with such a word is a property of a secret, not a secret. */
+/* Is it a property of a secret, not the secret: does it end with a word of last[] (password_file),
+ * or begin with one of first[] (max_tokens)? */
 static bool is_about(const struct words *w)
 {
 	static const char *const last[] = {
@@ -77,7 +78,7 @@ static bool is_about(const struct words *w)
 
 static bool is_key_word(const struct words *w, size_t i)
 {
-	/* Words in front of "key" of keys that are not secret. */
+	/* With one of these words in front of it, "key" is no secret: "public_key". */
 	static const char *const open[] = {"public",  "primary", "foreign", "partition",
 					   "routing", "sort",	 "cache",   "message",
 					   "group",   "lookup",	 "index",   NULL};
@@ -187,12 +188,13 @@ static size_t mask_url(struct text *t, size_t at)
 			slash = end;
 		if (c == ':' && !colon && !slash)
 			colon = end;
-		/* Behind a slash only if that can be part of a password (not escaped). */
+		/* An @ behind a slash ends the password only if the slash can be an unescaped one
+		 * of the password: behind a colon, with neither a port nor an @ between them. */
 		if (c == '@' &&
 		    (!slash || (colon && !is_port(t, colon + 1, slash) && (!sign || sign > slash))))
 			sign = end;
 	}
-	/* Truncated before any @: the text behind the colon may be a password. */
+	/* The URL was truncated before any @: the text behind the colon may be a password. */
 	if (!sign && colon && !(slash && is_port(t, colon + 1, slash)) &&
 	    end - colon > strlen(CUT) && starts(t, end - strlen(CUT), CUT))
 		sign = end - strlen(CUT);
@@ -200,7 +202,7 @@ static size_t mask_url(struct text *t, size_t at)
 		return at;
 	if (colon && colon < sign)
 		mask(t, colon + 1, sign);
-	else if (web) /* USER alone is a token */
+	else if (web) /* https://TOKEN@HOST: without a password the user is a secret */
 		mask(t, at, sign);
 	return sign;
 }

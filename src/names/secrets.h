@@ -18,8 +18,8 @@
 bool secrets_name(const char *name, size_t len);
 
 /* Masks secrets inside of strings of a printed term, from byte `from` on: passwords of URLs
- * (amqp://user:***@host), and values of NAME=VALUE and \"NAME\":VALUE if NAME is a secret's.
- * Returns how many. */
+ * (amqp://user:***@host), and values of NAME=VALUE and \"NAME\":VALUE if secrets_name(NAME).
+ * Returns how many values were masked. */
 size_t secrets_mask_text(struct strbuf *text, size_t from);
 
 #endif
