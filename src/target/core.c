@@ -28,7 +28,8 @@
  * each mapped file.  A damaged file could have many headers of the same notes. */
 #define NOTES_MAX_SIZE ((size_t)256 << 20)
 #define MAX_FILES      65536u
-/* NT_FILE lists the mappings of one file together: only the last names are searched. */
+/* NT_FILE lists the mappings of a file one after another, so that a name that was seen before is
+ * among the last NAMES_BACK ones. */
 #define NAMES_BACK 64u
 
 /* ---- reading the file ------------------------------------------------------------------------ */
@@ -53,7 +54,8 @@ ssize_t core_file_read_at(const struct core_file *c, uint64_t offset, void *buf,
 	return (ssize_t)done;
 }
 
-/* What to do with a compressed core, as of systemd-coredump; by its first bytes. */
+/* If the first bytes of a file are those of a compressed one, as systemd-coredump stores cores: the
+ * format, and how to unpack it; else NULL. */
 static const char *unpack_advice(const unsigned char *head)
 {
 	static const struct {
@@ -301,7 +303,7 @@ static void read_notes(struct core_file *c, const Elf64_Phdr *p)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Program headers; a number above 65,534 is in the first section header (binfmt_elf.c). */
+/* Number of program headers; above 65,534 it is in the first section header (binfmt_elf.c). */
 static uint64_t count_headers(const struct core_file *c, const Elf64_Ehdr *ehdr)
 {
 	Elf64_Shdr shdr;
@@ -367,8 +369,8 @@ void core_file_sort_mappings(struct core_file *c)
 	c->mappings.len = kept;
 }
 
-/* Names the executable: the mapped file that holds the entry point.  If the core has no entry
- * point, the file of the lowest mapping, because the kernel maps executables there. */
+/* Sets c->exe and c->program: the mapped file that holds the entry point.  If the core has no entry
+ * point, the file with the lowest address, as the kernel maps the executable below libraries. */
 static void name_program(struct core_file *c)
 {
 	const struct core_mapping *m = core_mapping_at(c, c->facts.entry);

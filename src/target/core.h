@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A core file of an x86-64 process, as the kernel or gdb's gcore writes it.  Its segments are the
- * writable memory; of mapped files most cores hold only the first page, so that the rest is taken
- * from the files themselves, once it is proven that they are of the same build.
+ * writable memory; of mapped files most cores hold only the first page.  The other pages are read
+ * from the files on this host, after a comparison has shown that they are of the same build.
  *
  * A core may be truncated (disk full, ulimit -c): missing memory reads as unmapped, and
  * missing_size says how many bytes are missing.  Nothing in the file is trusted.
@@ -56,7 +56,8 @@ size_t core_file_threads(const struct core_file *c, const struct core_thread **o
 int core_file_find_exe(struct core_file *c, const char *exe, const char *const *places,
 		       struct error *err);
 
-/* Mappings of the process, with the permissions that the core has for them; the caller frees. */
+/* Mappings of the process, with permissions from the core, or from the ELF file where the core has
+ * no segment.  The caller frees *out with proc_maps_free(). */
 void core_file_maps(struct core_file *c, struct proc_maps *out);
 /* The file behind a mapping of core_file_maps(), owned by the core; NULL if it cannot be opened or
  * is of another build. */

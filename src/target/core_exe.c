@@ -41,7 +41,8 @@ static raddr address_of(const struct identity *id, uint64_t addr)
 	for (unsigned int i = 0; i < id->ehdr.e_phnum; i++) {
 		const Elf64_Phdr *p = &id->headers[i];
 
-		/* The first page of the file is that of the first loaded segment. */
+		/* id->base is where file offset 0 is mapped, which the first PT_LOAD segment
+		 * holds. */
 		if (p->p_type == PT_LOAD)
 			return id->base + (addr - (p->p_vaddr - p->p_offset));
 	}
@@ -226,7 +227,8 @@ static int refuse_build(const struct core_file *c, const struct identity *id,
 			 or_none(id->build_id));
 }
 
-/* The core's executable may be a dynamic loader that ran `elf`: finds the mapping of `elf`. */
+/* If the node was started as "ld.so beam.smp", the core's executable is the loader: searches all
+ * mapped files for `elf`, and makes it the executable. */
 static void find_loaded(struct core_file *c, struct identity *id, const struct elf_file *elf)
 {
 	struct identity other;
@@ -241,7 +243,8 @@ static void find_loaded(struct core_file *c, struct identity *id, const struct e
 	}
 }
 
-/* Takes the executable that the user named with --exe. */
+/* Makes `path` (--exe) the executable.  Fails if it is of another build than the one in the core,
+ * or has debug symbols only. */
 static int take_exe(struct core_file *c, const char *path, struct error *err)
 {
 	struct elf_file *elf = open_elf(path, err);
@@ -374,7 +377,7 @@ static void add_map(struct core_file *c, struct proc_map *map, const struct core
 	map->path = xstrdup(m ? c->files.data[m->file].path : "");
 	if (m) {
 		map->offset = m->offset + (map->start - m->start);
-		map->inode = m->file + 1; /* a number of its own for each file; 0 = no file */
+		map->inode = m->file + 1; /* cores have no inodes: any unique number; 0 = no file */
 		map->deleted = c->files.data[m->file].deleted;
 	}
 }
@@ -395,7 +398,7 @@ void core_file_maps(struct core_file *c, struct proc_maps *out)
 {
 	VEC(struct proc_map) maps = {0};
 	size_t s = 0, m = 0;
-	raddr at = 0; /* all addresses below are done */
+	raddr at = 0; /* mappings below this address have been added */
 
 	while (s < c->segments.len || m < c->mappings.len) {
 		const struct core_segment *seg = s < c->segments.len ? &c->segments.data[s] : NULL;

@@ -307,8 +307,8 @@ static bool number_of(Dwarf_Die *die, unsigned int name, Dwarf_Word *number)
 	return dwarf_attr(die, name, &attr) && dwarf_formudata(&attr, number) == 0;
 }
 
-/* Bytes in the storage unit in front of a bit field.  For DW_AT_bit_offset (up to DWARF 3, and
- * clang), which counts from the highest bit. */
+/* Bytes of the storage unit that are below the first byte of a bit field with DW_AT_bit_offset (up
+ * to DWARF 3, and clang), which counts bits from the highest one; 0 for other members. */
 static Dwarf_Word bytes_before(Dwarf_Die *member)
 {
 	Dwarf_Word above, bits, storage;

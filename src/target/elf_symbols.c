@@ -21,7 +21,7 @@ struct table {
 	size_t nr;
 };
 
-/* A copy of a name without the "@VERSION" that it has in the file. */
+/* A copy of a symbol's name without the "@VERSION" that it has in the file. */
 struct cut_name {
 	const char *from; /* hash key: address of the full name in the mapped file */
 	UT_hash_handle hh;
@@ -264,7 +264,7 @@ struct imports {
 	VEC(struct elf_import) list;
 };
 
-/* Adds the imports that the relocations in the i-th section have. */
+/* Adds the imports for which section i (SHT_RELA) has relocations. */
 static void add_imports(const struct elf_file *e, size_t i, struct imports *out)
 {
 	const struct table *t = &e->symbols->dynsym;

@@ -75,7 +75,8 @@ size_t epmd_names_parse(struct epmd_names *out, const char *answer, size_t size)
 	return out->len;
 }
 
-/* Waits until the socket can be written or read; 0 or negative errno. */
+/* Waits for poll() events of a socket, at most until `until_ns`: 0, -ETIMEDOUT or another
+ * -errno. */
 static int wait_for(int fd, short events, uint64_t until_ns)
 {
 	struct pollfd p = {.fd = fd, .events = events};

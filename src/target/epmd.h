@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Erlang port mapper of a node's host: which nodes are registered there.  It is asked as any
- * node would ask it (NAMES_REQ of the distribution protocol), and only if the process sees the same
- * network as we do.
+ * epmd, the Erlang port mapper of a node's host: the nodes that are registered with it.  ebeam
+ * sends the request that any node may send (NAMES_REQ of the distribution protocol), and only if
+ * the node is in the network namespace of ebeam, so that both reach the same epmd.
  */
 #ifndef EBEAM_TARGET_EPMD_H
 #define EBEAM_TARGET_EPMD_H
@@ -29,14 +29,16 @@ struct epmd_names {
 
 /* Port of epmd from a process's environment (ERL_EPMD_PORT), else the default. */
 uint16_t epmd_port(int os_pid);
-/* The same from the text of an environment. */
+/* The same from the bytes of /proc/PID/environ: "NAME=VALUE", each ended by NUL. */
 uint16_t epmd_port_parse(const char *environment, size_t size);
 
-/* Parses a port of four bytes, then lines "name NAME at port N\n".  Returns how many names. */
+/* Parses an answer of epmd: its own port (4 bytes, skipped), then lines "name NAME at port N\n".
+ * Appends to *out; returns how many names *out has. */
 size_t epmd_names_parse(struct epmd_names *out, const char *answer, size_t size);
 
-/* Asks the epmd in the network of a process.  -ENETUNREACH: that network is not ours;
- * -ECONNREFUSED: no epmd runs there; -ETIMEDOUT, -EPROTO.  err is filled. */
+/* Asks the epmd of a process's host.  0; with err set: -ENETUNREACH (the process is in another
+ * network namespace than ebeam), -ECONNREFUSED (no epmd is running), -ETIMEDOUT, -EPROTO and
+ * others. */
 int epmd_names_read(struct epmd_names *out, int os_pid, struct error *err);
 void epmd_names_free(struct epmd_names *n);
 

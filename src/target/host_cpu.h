@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who uses the CPUs of the host between two moments, by /proc/stat and /proc/PID/stat. */
+/* CPU time of the host and of its processes since host_cpu_begin(), from /proc/stat and
+ * /proc/PID/stat.  "In cores" is CPU time divided by elapsed time. */
 #ifndef EBEAM_TARGET_HOST_CPU_H
 #define EBEAM_TARGET_HOST_CPU_H
 
@@ -23,12 +24,13 @@ struct host_cpu_total host_cpu_total(const struct host_cpu *h);
 struct host_cpu_user {
 	int os_pid;
 	char comm[64];
-	double cores; /* CPU time (since host_cpu_begin() or its start) by elapsed time */
+	double cores; /* 1.5 = it used one and a half CPUs on average */
 };
 /* CPU time of one process since host_cpu_begin(), in cores; 0 if it has exited. */
 double host_cpu_of(const struct host_cpu *h, int os_pid);
-/* The processes with most CPU time, in descending order: at most `max`, without process `but` and
- * ebeam itself, and without those that exited since host_cpu_begin(). */
+/* Fills out[] with the processes that used most CPU time, in descending order: at most `max`,
+ * without process `but` and ebeam itself, and without processes that have exited.  Returns how
+ * many. */
 size_t host_cpu_end(const struct host_cpu *h, int but, struct host_cpu_user *out, size_t max);
 
 #endif

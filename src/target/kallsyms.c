@@ -42,7 +42,7 @@ struct kallsyms {
 
 struct builder {
 	struct kallsyms *k;
-	uint64_t previous; /* address of the previous entry: is the file sorted? */
+	uint64_t previous; /* address of the previous entry, to find out if the file is `sorted` */
 	bool sorted, any_addr;
 };
 
@@ -109,7 +109,8 @@ static void add_line(struct builder *b, const char *p, const char *end)
 		add_entry(b, addr, name, (size_t)(p - name));
 }
 
-/* Parses whole lines; returns how many bytes were used.  `last`: no text follows. */
+/* Parses the lines of `text` that end with a newline, and the rest, too, if it is the `last` text.
+ * Returns how many bytes were parsed. */
 static size_t add_text(struct builder *b, const char *text, size_t len, bool last)
 {
 	const char *p = text, *end = text + len, *eol;
@@ -216,7 +217,7 @@ int kallsyms_open(struct kallsyms **out, struct error *err)
 		if (n == 0)
 			break;
 		if (used - taken > MAX_LINE)
-			taken = used; /* a line longer than the buffer is no symbol */
+			taken = used; /* drops a line longer than MAX_LINE: it is no symbol */
 		memmove(buf, buf + taken, used - taken);
 		used -= taken;
 	}

@@ -26,8 +26,8 @@ struct mem_range {
 struct mem {
 	/* Reads all `size` bytes or fails: 0 or -errno (-EFAULT unmapped, -ESRCH exited). */
 	int (*read)(struct mem *m, raddr addr, void *buf, size_t size);
-	/* Reads many ranges and sets the err of each.  Returns how many succeeded.  May be NULL:
-	 * mem_readv() then reads one by one. */
+	/* Reads many ranges and sets the err of each.  Returns how many were read.  May be NULL:
+	 * mem_readv() then calls read() for each. */
 	size_t (*readv)(struct mem *m, struct mem_range *ranges, size_t nr);
 	void (*close)(struct mem *m);
 };
@@ -50,8 +50,8 @@ static inline int mem_read(struct mem *m, raddr addr, void *buf, size_t size)
 }
 
 size_t mem_readv(struct mem *m, struct mem_range *ranges, size_t nr);
-/* Reads an object of unknown length: size bytes; or only up to the end of a page whose next page is
- * unmapped, if that is `least` bytes or more.  The rest of buf is then 0. */
+/* Reads an object whose length is not known: `size` bytes; if the next page is unmapped, only the
+ * bytes up to it (at least `least`), and sets the rest of buf to 0.  0 or negative errno. */
 int mem_read_edge(struct mem *m, raddr addr, void *buf, size_t size, size_t least);
 int mem_read_u32(struct mem *m, raddr addr, uint32_t *value);
 int mem_read_u64(struct mem *m, raddr addr, uint64_t *value);

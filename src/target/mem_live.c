@@ -73,8 +73,8 @@ static int live_read(struct mem *m, raddr addr, void *buf, size_t size)
 	return 0;
 }
 
-/* Fills one call's arrays with the first ranges, up to BATCH_MAX_SIZE; returns how many ranges, 0
- * if the first alone is too large. */
+/* Fills the arrays for one process_vm_readv() with the first ranges, up to BATCH_MAX_SIZE bytes.
+ * Returns how many ranges; 0 if the first alone is too large. */
 static size_t fill_batch(const struct mem_range *ranges, size_t nr, struct iovec *local,
 			 struct iovec *remote)
 {
@@ -93,7 +93,8 @@ static size_t fill_batch(const struct mem_range *ranges, size_t nr, struct iovec
 	return i;
 }
 
-/* Marks ranges of a batch as read, whose first `got` bytes were read; returns how many ranges. */
+/* Of a batch of ranges the first `got` bytes were read: sets err = 0 in the ranges that lie in
+ * them.  Returns how many these are. */
 static size_t accept_batch(struct mem_range *ranges, size_t nr, size_t got)
 {
 	size_t i;

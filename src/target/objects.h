@@ -16,10 +16,10 @@ struct objects;
 
 struct object_function {
 	const char *object; /* base name of the file: "beam.smp", "libc.so.6", "[vdso]"; "[anon]" */
-	const char *symbol; /* of the symbol whose range holds the address, or the name from
-			     * objects_name(); else NULL */
-	uint64_t offset;    /* offset of the function's start (FDE) in the file; of the address
-			     * if no FDE covers it */
+	const char *symbol; /* name of the symbol whose range holds the address, or the one that
+			     * objects_name() has set; else NULL */
+	uint64_t offset;    /* file offset of the function's start (by its FDE); of the address
+			     * itself if no FDE covers it */
 	raddr start, end;   /* bounds of the function in the process; start == end if unknown */
 };
 
@@ -51,7 +51,8 @@ int objects_file_path(int os_pid, const struct proc_map *map, char path[OBJECTS_
 /* The maps as read last; objects_refresh() reads them again. */
 const struct proc_maps *objects_maps(const struct objects *o);
 int objects_refresh(struct objects *o, struct error *err);
-/* Changes with the maps: whatever is cached for an address is invalid after that. */
+/* A number that changes when the mappings change: what a caller has cached by address is then
+ * invalid. */
 unsigned int objects_generation(const struct objects *o);
 
 #endif

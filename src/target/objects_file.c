@@ -46,8 +46,8 @@ static bool is_mapped_file(int fd, const struct stat *st, const struct proc_map 
 	       device_is_virtual(fd);
 }
 
-/* Opens regular files only, as opening a device can have effects.  -1: it is not the file
- * `check`. */
+/* Opens a regular file, as opening a device can have effects.  -1: that failed, or the file is not
+ * the one of the mapping `check` (by device and inode; NULL = any). */
 static int open_regular(const char *path, const struct proc_map *check)
 {
 	struct stat st;

@@ -9,10 +9,10 @@
  * also implied by CAP_SYS_ADMIN, as in the kernel. */
 bool privilege_has(int capability);
 
-/* A sentence for the user if there may be nodes that this process does not see (PID namespace,
- * hidepid); else NULL. */
+/* If ebeam may not see all nodes of the host (PID namespace, hidepid), a sentence for the user with
+ * the reason and what to do; else NULL. */
 const char *privilege_unseen(void);
-/* The same if there may be nodes that cannot be seen or cannot be read. */
+/* As privilege_unseen(); also if ebeam may see nodes whose memory it must not read. */
 const char *privilege_blind_spot(void);
 
 enum privilege_use {

@@ -12,7 +12,7 @@
  *   nspawn      /machine.slice/systemd-nspawn@NAME.service    /machine.slice/machine-NAME.scope
  *
  * where ID is 64 hex digits.  The innermost container of a path wins (a container in a container).
- * UID is 8-4-4-4-12 hex digits, with "_" for "-" where systemd would take that for a level.
+ * UID is 8-4-4-4-12 hex digits, with "_" for "-" in names of slices, where "-" separates levels.
  */
 #include "target/proc.h"
 

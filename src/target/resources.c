@@ -67,8 +67,8 @@ bool resources_cgroup(const char *text, const char *controller, char *path, int 
 		*v2 = of_v2;
 		found = true;
 		if (!of_v2)
-			break; /* on a hybrid host limits of this controller are set in its
-			        * version 1 hierarchy */
+			break; /* on a host with both versions the limits of this controller are
+			        * those of version 1 */
 	}
 	return found;
 }
@@ -94,7 +94,7 @@ static void take_memory(struct resources *out, const char *text)
 		out->memory_max = max;
 }
 
-/* Reads the limits of a process's cgroup and of all its ancestors. */
+/* Calls take() with the text of a file of the process's cgroup and of each of its ancestors. */
 static void read_cgroups(struct resources *out, const char *cgroups, const char *controller,
 			 const char *v1_name, const char *v2_name,
 			 void (*take)(struct resources *, const char *text))

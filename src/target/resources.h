@@ -11,16 +11,18 @@
 
 struct resources {
 	uint64_t rss; /* bytes */
-	/* Bytes that `rss` can grow to: rss and the host's available memory, or the lowest memory
-	 * limit of its cgroup and the cgroup's ancestors if that is less. */
+	/* Bytes that `rss` can grow to: rss plus the host's available memory; or, if that is less,
+	 * the lowest memory limit of the process's cgroup and the cgroup's ancestors. */
 	uint64_t memory_max;
-	/* Sums over its cgroup and those ancestors that have a CPU limit; both only grow. */
+	/* nr_periods and nr_throttled of cpu.stat, of the cgroup and its ancestors with a CPU
+	 * limit: the most periods of one, and the sum of throttled periods.  Both only grow. */
 	uint64_t periods, throttled;
 };
 
 void resources_read(struct resources *out, int os_pid);
 
-/* Open files and their limit (RLIMIT_NOFILE; UINT64_MAX: unlimited).  Slow if there are many. */
+/* Number of open files and its limit (RLIMIT_NOFILE; UINT64_MAX: unlimited).  The time needed grows
+ * with the number. */
 void resources_files(int os_pid, uint64_t *nr, uint64_t *max);
 
 /* For tests.  The number in a line "NAME value", as in /proc/meminfo (with a colon) and cpu.stat;

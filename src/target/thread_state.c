@@ -183,8 +183,8 @@ bool thread_state_parse_syscall(struct thread_state *out, const char *text)
 	return out->where != 0;
 }
 
-/* Reads a small file of a thread, NUL terminated; false if that fails.  `keep`: NULL, or a
- * descriptor in struct thread_files that stays open. */
+/* Reads a small file of a thread, NUL terminated; false if that fails.  keep NULL: opens and closes
+ * the file; else uses the descriptor *keep, after opening it if it is -1, and leaves it open. */
 static bool read_small(int os_pid, int os_tid, const char *name, int *keep, char *buf, size_t size)
 {
 	int fd = keep ? *keep : -1;
@@ -241,7 +241,7 @@ void thread_state_read(struct thread_state *out, int os_pid, int os_tid)
 	if (read_small(os_pid, os_tid, "stat", NULL, text, sizeof(text)) &&
 	    proc_stat_parse(&stat, text) == 0)
 		out->state = stat.state;
-	/* "0": the thread runs, or the kernel hides the function */
+	/* The text "0" means that the thread runs, or that the kernel hides the function. */
 	if (read_small(os_pid, os_tid, "wchan", NULL, text, sizeof(text)) && strcmp(text, "0") != 0)
 		snprintf(out->wchan, sizeof(out->wchan), "%.*s", (int)sizeof(out->wchan) - 1, text);
 }

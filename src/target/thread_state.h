@@ -37,7 +37,8 @@ struct thread_files {
 };
 #define THREAD_FILES_NONE ((struct thread_files){-1, -1})
 void thread_files_close(struct thread_files *f);
-/* Reads times and `where`; `state` and `wchan` stay empty.  `files` of this thread or NULL. */
+/* Reads times, `where` and what depends on it; `state` and `wchan` stay empty.  files: descriptors
+ * of this thread to keep open from call to call; NULL = none. */
 void thread_state_read_where(struct thread_state *out, int os_pid, int os_tid,
 			     struct thread_files *files);
 /* Parses the text of /proc/PID/task/TID/syscall; false if it is malformed. */

@@ -97,9 +97,10 @@ static struct reg_rule rule_of(Dwarf_Frame *frame, int reg)
 	if (dwarf_frame_register(frame, reg, mem, &ops, &nr) != 0)
 		return r;
 	if (nr == 0) {
-		/* "Same value", unspecified, or "undefined" (ops is mem).  The ABI has callees
-		 * preserve all registers of interest but RA, so that the first two mean the same,
-		 * and compilers mark none of them as undefined. */
+		/* libdw has no operations for "same value", for a register without a rule, and for
+		 * "undefined" (then ops is mem).  Callees preserve all registers that are restored
+		 * here but RA, so that without a rule they have the same value; compilers mark none
+		 * of them as undefined. */
 		r.kind = reg != REG_RA ? RULE_SAME : ops ? RULE_UNDEFINED : RULE_OTHER;
 	} else if (ops[0].atom == DW_OP_call_frame_cfa && nr == 1) {
 		r.kind = RULE_AT_CFA;
@@ -303,7 +304,7 @@ struct step {
 	raddr cfa;
 };
 
-/* *value: the register in the frame; is set to its value in the caller. */
+/* *value is the register's value in the frame, and is set to its value in the caller. */
 static int restore(const struct step *f, const struct reg_rule *rule, uint64_t *value)
 {
 	raddr at = f->cfa + (uint64_t)rule->offset;
@@ -318,8 +319,8 @@ static int restore(const struct step *f, const struct reg_rule *rule, uint64_t *
 	} else if (rule->kind != RULE_AT_CFA) {
 		return -ENOTSUP;
 	} else if (at < f->regs->sp) {
-		/* In an epilogue that has popped the register already (the frame information may
-		 * omit that): it has the caller's value. */
+		/* The slot is below sp: the epilogue has popped the register, which frame
+		 * information may omit, so that the register has the caller's value. */
 		return 0;
 	}
 	return word_at(f->stack, at, value) ? 0 : -EFAULT;
@@ -337,8 +338,8 @@ static int cfa_in(struct step *f)
 		f->cfa = base + (uint64_t)rule->cfa_offset;
 	if (rc)
 		return rc;
-	/* Refuses a CFA that is not above sp, as the caller's frame must be, and a return address
-	 * that is below sp: it was popped and is lost. */
+	/* The caller's frame is above sp, so a CFA that is not is wrong.  A return address below sp
+	 * was popped, and may be overwritten. */
 	return f->cfa <= f->regs->sp || (rule->ra.kind == RULE_AT_CFA &&
 					 f->cfa + (uint64_t)rule->ra.offset < f->regs->sp)
 		       ? -ENOTSUP

@@ -20,7 +20,8 @@
 
 /* ---- notes --------------------------------------------------------------------------------- */
 
-/* Reads one note, `desc` without its head; false: it does not fit the file. */
+/* Reads the descriptor of one note; false: it is truncated, or has an address outside of the
+ * file. */
 static bool read_note(const struct elf_file *e, struct elf_bytes desc, struct usdt_site *out)
 {
 	const struct elf_section *base = elf_file_section(e, BASE_SECTION);

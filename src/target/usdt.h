@@ -28,8 +28,9 @@ struct usdt_site {
  * truncated or have addresses outside of the file. */
 size_t usdt_sites(const struct elf_file *e, struct usdt_site **out);
 
-/* Parses the arguments of a site; returns how many it has, of which `max` or fewer are in `out`.
- * Unsupported: type USDT_ARG_NONE (an index register, a symbol, a floating point value). */
+/* Parses the arguments of a site, the first `max` at most, to `out`; returns how many these are.
+ * An operand with an index register, a symbol, or floating point is not supported:
+ * USDT_ARG_NONE. */
 unsigned int usdt_parse_args(const char *text, struct usdt_arg *out, unsigned int max);
 
 #endif
