@@ -14,7 +14,7 @@ static const char *const colors[] = {
 	[FINDING_CRITICAL] = "\033[1;31m",
 };
 
-/* Writes a text that may come from the node: it is cleaned before colours are added. */
+/* Writes `before`, which may have colours, and a text that may come from the node, cleaned. */
 static void put(FILE *f, const char *before, const char *text)
 {
 	struct strbuf clean = STRBUF_INIT;

@@ -81,7 +81,7 @@ static void json_more(struct jsonw *w, const char *key, const void *row, const v
 }
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct alloc_row, member)
-/* Sums for text; JSON has their parts instead. */
+/* A column of text that is a sum; JSON has the summands instead. */
 #define SUM(name, title, type) TABLE_NUMBER(#name, title, type, name), .json = table_json_none
 
 const struct table_column alloc_columns[] = {

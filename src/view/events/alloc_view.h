@@ -15,13 +15,13 @@ struct alloc_held {
 
 struct alloc_row {
 	const char *type;
-	struct carrier_row c; /* events, scaled if they were sampled; all zero = there were none */
-	const struct alloc_held *begin, *now; /* NULL: not known, as of a capture */
+	struct carrier_row c; /* counts of events, scaled if they were sampled; 0 = no events */
+	const struct alloc_held *begin, *now; /* carriers held then; NULL: a capture has none */
 	double delta;			      /* bytes; NaN: too few events were seen */
 	double churn;			      /* carriers created and destroyed per second */
 };
 
-/* All borrowed. */
+/* All pointers are borrowed. */
 struct alloc_answer {
 	const struct alloc_row *rows;
 	size_t nr_rows;

@@ -25,7 +25,7 @@ static int write_text(FILE *f, const void *answer, const struct table_options *o
 	for (unsigned int i = 0; i < a->rates->nr; i++)
 		if (is_shown(a, &a->rates->rows[i]))
 			shown[t.nr_rows++] = a->rates->rows[i];
-	if (!o->columns) /* the other columns need records of events */
+	if (!o->columns) /* by default only these: other columns need a record of each event */
 		options.columns = "event,rate,total,share,cost,state";
 	rc = table_write(f, &t, &options, err);
 	if (rc)

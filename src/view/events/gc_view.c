@@ -37,7 +37,7 @@ static void json_more(struct jsonw *w, const char *key, const void *row, const v
 }
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct gc_row, member)
-#define NR_OF_TOTALS			 7 /* columns, the first ones */
+#define NR_OF_TOTALS			 7 /* columns, from the first, that JSON's totals have */
 
 const struct table_column gc_columns[] = {
 	{FIELD("minor", "MINOR", COUNT, c.minor)},
@@ -92,7 +92,8 @@ static struct table make_table(const struct gc_answer *a)
 	return t;
 }
 
-/* Time in GC in percent of the time of the normal schedulers that are online. */
+/* Percent of the time of the normal schedulers, while online, that they spent in GC; NaN =
+ * unknown. */
 static double share_of_time(const struct gc_time *t)
 {
 	return t->of_normal_ns > 0 ? 100 * t->normal_ns / t->of_normal_ns : NAN;
@@ -203,8 +204,8 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 		fputs("MAX is of the collections that were seen: the longest pause may not be "
 		      "among them (--longer-than 5ms finds every pause from there on)\n",
 		      f);
-	/* A pause includes the time in which the kernel gives its thread no CPU.  Without pauses
-	 * that is of no interest. */
+	/* A pause includes the time in which its thread was runnable but had no CPU: without
+	 * pauses there is nothing to correct. */
 	if (s->total.total_ns && a->waited >= WAITED_LONG)
 		fprintf(f,
 			"Schedulers had no CPU for %.1f %% of the time in which they were to run: "

@@ -7,10 +7,11 @@
 #include "view/events/node_wide_view.h"
 #include "view/table/answer_view.h"
 
-/* Time of collections on normal schedulers (of their time of_normal_ns) and on dirty ones. */
+/* Time of collections on normal and on dirty schedulers, and all the time of the normal ones. */
 struct gc_time {
 	double normal_ns, dirty_ns, of_normal_ns;
-	/* Half of the 95 % confidence interval, of the sum and of normal_ns; NaN = not known. */
+	/* Half widths of 95 % confidence intervals: of normal_ns + dirty_ns, and of normal_ns; NaN
+	 * = not known. */
 	double error_ns, normal_error_ns;
 };
 
@@ -20,7 +21,7 @@ struct gc_answer {
 	const char *collections;      /* the number of collections, as text */
 	struct gc_time time;
 	double scale;		 /* factor for counts, if events were sampled */
-	double waited;		 /* runnable, but without a CPU: percent; NaN = not known */
+	double waited;		 /* percent of runnable time that scheduler threads had no CPU */
 	unsigned int schedulers; /* normal ones that are online */
 	uint64_t duration_ns;
 	bool no_stacks; /* groups are functions, but events had no stacks */

@@ -12,7 +12,7 @@
 #define ROWS_SHOWN  20
 #define BOXES_SHOWN 10
 #define NODES_SHOWN 10
-/* Mailboxes of at least that length get a line at the top, if they grow. */
+/* Mailboxes of at least ALARM_LEN messages get a line at the top, if they grow. */
 #define ALARM_LEN    1000
 #define ALARMS_SHOWN 3
 
@@ -25,13 +25,13 @@
 VALUE(bytes, r->n.without_size < r->n.messages ? (double)r->n.bytes : NAN)
 VALUE(byte_rate, r->n.without_size < r->n.messages ? r->n.bytes_per_s : NAN)
 
-/* Keeps the order of the rows, which is most messages first. */
+/* For --sort: keeps the order of the rows, which have most messages first already. */
 static int as_they_stand(const void *a, const void *b)
 {
 	return a < b ? -1 : a > b;
 }
 
-/* Numbers that JSON has even where text has "-". */
+/* JSON has these numbers even if no size is known, for which text has "-". */
 static void json_sizes(struct jsonw *w, const char *name, const void *row, const void *ctx)
 {
 	const struct msg_counts *n = &((const struct msg_row *)row)->n;
@@ -146,7 +146,7 @@ static void write_head(FILE *out, const void *answer)
 	strbuf_free(&line);
 }
 
-/* Says what tables had no room for. */
+/* Writes lines for senders, receivers and mailboxes beyond the limits of the tables. */
 static void write_overflows(FILE *out, const struct msg_answer *a)
 {
 	char text[32];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The answer of `ebeam msg`: who sends to whom, growing mailboxes, messages to other nodes, sizes.
- * Numbers are of all messages: estimates, if not all were seen.
+ * Numbers are estimates for all messages, if not all were seen.
  */
 #ifndef EBEAM_VIEW_MSG_H
 #define EBEAM_VIEW_MSG_H
@@ -10,8 +10,8 @@
 #include "view/table/answer_view.h"
 
 struct msg_counts {
-	uint64_t messages, without_size; /* without_size: of those, whose size is not known */
-	uint64_t bytes;			 /* copied */
+	uint64_t messages, without_size; /* without_size: those whose size is not known */
+	uint64_t bytes;			 /* copied for the receivers */
 	double messages_per_s, bytes_per_s;
 };
 
@@ -25,7 +25,7 @@ struct msg_box {
 	uint64_t len, max_len, queued, queued_bytes;
 	uint64_t received; /* UINT64_MAX = not known */
 	double growth, growth_per_s;
-	double full_in_s; /* NAN = it does not grow, or slowly */
+	double full_in_s; /* until MAILBOX_FULL_MESSAGES or _BYTES; NAN = no or slow growth */
 };
 
 struct msg_node {
@@ -35,23 +35,25 @@ struct msg_node {
 
 struct msg_answer {
 	uint64_t span_ns;
-	double share_seen;	  /* coverage: the least of all kinds */
-	const char *by, *rows_of; /* --by; what a row is: "pair" and others */
-	bool has_from, has_to;	  /* members of rows that are set */
+	double share_seen;	  /* coverage of the event kind with the lowest one, 0 .. 1 */
+	const char *by, *rows_of; /* --by; what a row stands for: "pair" and others */
+	bool has_from, has_to;	  /* rows have `from`, `to` */
 	const char *estimate;	  /* all.messages as text */
 	struct msg_counts all;
-	uint64_t to_nodes, overflows, lost_boxes; /* messages */
+	/* Messages: to other nodes; beyond limits (message_stats_overflows()); to mailboxes beyond
+	 * max_boxes. */
+	uint64_t to_nodes, overflows, lost_boxes;
 	unsigned int max_boxes;
 	bool boxes_asked;	/* lengths were read from the node, else from the last messages */
 	struct msg_row *rows;	/* most messages first */
 	struct msg_box *boxes;	/* largest growth first */
-	struct msg_node *nodes; /* [0] = all that did not fit, then most messages first */
+	struct msg_node *nodes; /* [0] = nodes beyond the limit; then most messages first */
 	size_t nr_rows, nr_boxes, nr_nodes;
 	const struct histogram *sizes; /* words */
 	double sizes_scale;
 };
 
-/* The columns of rows. */
+/* The columns of struct msg_row. */
 const struct table_column *msg_columns(bool has_from, bool has_to);
 extern const struct answer_view msg_view; /* of struct msg_answer */
 

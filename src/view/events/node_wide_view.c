@@ -11,12 +11,12 @@
 
 #define ASKERS 3 /* processes named in a line of text */
 
-/* Counts and totals are scaled; under_way_ns needs no scale. */
+/* Counts and totals are scaled up from what was seen; under_way_ns is not. */
 struct work_row {
 	const char *title;
 	const struct node_wide_count *seen;
 	uint64_t count, total_ns, max_ns;
-	uint64_t under_way_ns; /* 0 = none is */
+	uint64_t under_way_ns; /* duration so far of work that has not ended; 0 = there is none */
 };
 
 static void text_count(struct strbuf *out, const void *row, const void *ctx)
@@ -111,8 +111,8 @@ static const struct {
 	[NODE_WIDE_BLOCK] = {"multi-scheduling blocked", "multi_scheduling_blocks"},
 };
 
-/* Makes the row of a kind of work.  Literal areas are collected one after the other while there are
- * any, so the one under way does not count yet. */
+/* Makes the row of a kind of work.  Work that has not ended adds to total_ns and max_ns, but not to
+ * the count. */
 static struct work_row make_row(const struct node_wide_answer *a, int work)
 {
 	const struct node_wide_count *c = &a->work->work[work];

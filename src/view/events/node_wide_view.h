@@ -10,7 +10,7 @@
 struct node_wide_answer {
 	const struct node_wide *work; /* node_wide_order() was called; NULL = it was not watched */
 	const struct names *names;
-	uint64_t end_ns; /* work that is under way is measured up to then */
+	uint64_t end_ns; /* work that has not ended is measured up to this time */
 	bool all;	 /* text has rows of work that did not happen, too */
 };
 

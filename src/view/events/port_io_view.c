@@ -32,7 +32,7 @@ static void col_driver(struct strbuf *out, const void *row, const void *ctx)
 TABLE_VALUE(in_rate, struct port_io_shown, r->in == UINT64_MAX ? NAN : r->in_per_s)
 TABLE_VALUE(out_rate, struct port_io_shown, r->out_per_s)
 
-/* The callbacks of the driver that were called most. */
+/* The CALLS_SHOWN driver callbacks with most calls. */
 static void col_callbacks(struct strbuf *out, const void *row, const void *ctx)
 {
 	uint64_t calls[NR_PORT_IO_CALLS];

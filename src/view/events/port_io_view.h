@@ -6,7 +6,7 @@
 #include "model/stats/port_io_calls.h"
 #include "view/table/answer_view.h"
 
-/* A port, a driver, or all of them.  Numbers are estimates, if not all events were seen. */
+/* Sums of a port, of a driver's ports, or of all ports.  Estimates, if not all events were seen. */
 struct port_io_shown {
 	const char *port, *driver, *name, *pid, *owner; /* NULL = not known */
 	uint32_t ports;
@@ -19,7 +19,7 @@ struct port_io_shown {
 
 struct port_io_answer {
 	uint64_t span_ns;
-	double share_seen; /* coverage: the least of all kinds */
+	double share_seen; /* coverage of the event kind with the lowest one, 0 .. 1 */
 	struct port_io_shown all;
 	struct port_io_shown *ports, *drivers; /* most bytes first */
 	size_t nr_ports, nr_drivers;

@@ -9,13 +9,13 @@ struct probes_row {
 	const char *symbol;
 	bool is_instruction; /* not a function: the symbol describes the instruction */
 	const char *at;	     /* "call", "return", "instruction" */
-	uint32_t offset;     /* of the probe, in the function */
+	uint32_t offset;     /* bytes from the function's start to the probe */
 	const char *path;    /* NULL = the node's executable */
 	uint64_t file_offset;
 	const char *instruction; /* "" = not known */
 	bool emulated;
 	const char *stepped_because; /* why it is single-stepped; "" = it is not, or not known */
-	uint32_t trap_ns;	     /* of one hit, without the program; UINT32_MAX = not known */
+	uint32_t trap_ns;	     /* cost of a hit without its program; UINT32_MAX = not known */
 	const char *program;
 	uint32_t group;		  /* from 1; probes of a group are enabled together */
 	const char *const *kinds; /* names of events */
@@ -30,7 +30,7 @@ struct probes_answer {
 };
 
 int probes_view_write(FILE *out, const struct probes_answer *a, bool color, struct error *err);
-/* Writes "data". */
+/* Writes the member "data" of the JSON answer. */
 void probes_view_json(struct jsonw *w, const struct probes_answer *a);
 
 #endif

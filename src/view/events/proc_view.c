@@ -205,7 +205,7 @@ static void write_alarms(FILE *out, const struct proc_answer *a, unsigned int wi
 	}
 }
 
-/* Says what tables had no room for. */
+/* Writes lines for groups, names and processes beyond the limits of the tables. */
 static void write_overflows(FILE *out, const struct proc_answer *a)
 {
 	char text[32];

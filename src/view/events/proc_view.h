@@ -17,7 +17,7 @@ struct proc_row {
 	double spawned_per_s;
 	double mean_lifetime_ns, max_lifetime_ns; /* NAN = none ended */
 	const char *last_crash;			  /* exit reason, not escaped; NULL = none */
-	/* Of a parent; see spawn_stats.h. */
+	/* Set in rows of parents; see spawn_stats.h. */
 	bool restart_loop, spawn_storm, piles_up;
 };
 
@@ -34,9 +34,9 @@ struct proc_name {
 	bool again; /* was registered more than once */
 };
 
-/* A number in the line at the top. */
+/* A number and its word in the line at the top: "~1,200 spawned". */
 struct proc_count {
-	const char *word, *estimate; /* estimate: n as text */
+	const char *word, *estimate; /* estimate: n as text, "~" if scaled up */
 	uint64_t n;
 };
 
@@ -44,14 +44,14 @@ struct proc_count {
 
 struct proc_answer {
 	uint64_t span_ns;
-	double share_seen; /* coverage: the least of all kinds */
+	double share_seen; /* coverage of the event kind with the lowest one, 0 .. 1 */
 	enum process_group_by by;
 	struct proc_count counts[PROC_COUNTS];
 	size_t nr_counts;
 	struct proc_row all;
 	uint64_t links, unlinks, registered, unregistered;
 	uint64_t overflows, not_followed;
-	uint64_t parent_unknown;	 /* processes that exited, of which no parent is known */
+	uint64_t parent_unknown;	 /* processes that exited and whose parent is not known */
 	struct proc_row *rows, *parents; /* most processes first */
 	struct proc_reason *reasons;	 /* most exits first */
 	struct proc_name *names;
@@ -60,7 +60,7 @@ struct proc_answer {
 	double lifetimes_scale;
 };
 
-/* The columns of rows. */
+/* The columns of struct proc_row. */
 const struct table_column *proc_columns(enum process_group_by by);
 extern const struct answer_view proc_view; /* of struct proc_answer */
 

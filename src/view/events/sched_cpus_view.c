@@ -98,8 +98,8 @@ double sched_percent_of_type(const struct sched_stats *s, enum thread_type type)
 	return nr ? sum / nr : NAN;
 }
 
-/* Is the scheduler only counted, without a row?  That is a dirty one that did nothing, of which
- * there may be many, or a normal one that is offline or blocked. */
+/* Has the table no row for the scheduler?  Dirty ones that did no work, of which there may be many,
+ * and normal ones that are offline or blocked are only counted below the table. */
 static bool is_idle(const struct cpu_row *r)
 {
 	const struct sched_cpu *cpu = r->cpu;
@@ -108,8 +108,8 @@ static bool is_idle(const struct cpu_row *r)
 	       !cpu->use.counted_work_ns && cpu->use.all_seen_work_ns <= 0;
 }
 
-#define ROUGH_POINTS 0.5 /* percent; smaller errors are not mentioned */
-#define WAITED_LONG  5.0 /* percent of the time */
+#define ROUGH_POINTS 0.5 /* percentage points; smaller errors are not mentioned */
+#define WAITED_LONG  5.0 /* percent of the time; shorter waits for a CPU are not mentioned */
 
 int sched_cpus_write(FILE *f, const struct sched_answer *a, bool color, struct error *err)
 {

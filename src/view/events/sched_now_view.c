@@ -73,14 +73,14 @@ static void col_cpu_wait(struct strbuf *out, const void *row, const void *ctx)
 	add_percent(out, ROW(row)->cpu_wait);
 }
 
-/* Left out of schedulers that rest: the file is only what they poll for events, */
+/* Left out for schedulers that wait for work: the file is only what they poll for events. */
 static void col_file(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
 	strbuf_addstr(out, ROW(row)->rests ? "" : ROW(row)->file);
 }
 
-/* and the native stack only how they sleep. */
+/* Left out for schedulers that wait for work: the native stack shows only how they sleep. */
 static void col_native(struct strbuf *out, const void *row, const void *ctx)
 {
 	const struct sched_now_row *r = row;
@@ -224,7 +224,7 @@ static void write_block(FILE *f, const struct sched_now_answer *a)
 		a->block.nr == 1 ? " has" : " have", dirty ? "unblock" : "unblock_normal");
 }
 
-/* The rows are of the last sample: lines for long slices that had ended before it. */
+/* Lines for long slices that ended before the last sample, which the rows show. */
 static void write_longest(FILE *f, const struct sched_now_answer *a)
 {
 	struct strbuf line = STRBUF_INIT;

@@ -15,24 +15,24 @@ struct sched_now_row {
 	uint16_t number;
 	const char *doing, *pid, *port, *registered_name, *function, *function_from;
 	bool rests;
-	bool slice_start; /* the function is the one in which its time slice began */
-	/* How long the scheduler has been doing this, at least and at most. */
+	bool slice_start; /* `function` is the one in which the time slice began */
+	/* How long the scheduler has been doing what `doing` says, at least and at most. */
 	uint64_t at_least_ns, at_most_ns;
 	uint64_t run_queue;
 	uint32_t os_tid; /* UINT32_MAX = not known */
 	const char *thread_state, *syscall, *wchan;
-	char file[256];		 /* of the descriptor in its system call; "" = none */
+	char file[256];		 /* the descriptor in its system call refers to it; "" = none */
 	double on_cpu, cpu_wait; /* percent of the time between the samples */
 	bool runnable;		 /* its thread is runnable, but has no CPU */
-	/* Does it hold up thread progress?  A word, and a sentence. */
+	/* How the thread holds up thread progress: a word, and a sentence. */
 	const char *holds_progress, *holds_how;
 	const char *native[SCHED_NOW_FRAMES];
 	unsigned int nr_native;
-	/* Of all samples, the process that it ran longest in one time slice. */
+	/* The process with the longest time slice on this scheduler in all samples. */
 	struct {
 		uint64_t ns; /* at least; 0 = none */
 		const char *pid, *name;
-		bool over; /* that slice has ended: the row shows another one */
+		bool over; /* the slice has ended: the rest of the row is about another one */
 	} longest;
 };
 
@@ -44,7 +44,7 @@ enum sched_now_progress {
 };
 
 struct sched_now_answer {
-	bool live, stopped; /* not a core file; stopped by SIGSTOP */
+	bool live, stopped; /* a live node, not a core file; it is stopped by SIGSTOP */
 	unsigned int nr_samples;
 	uint64_t duration_ns;
 	struct sched_now_row *rows;
@@ -52,20 +52,20 @@ struct sched_now_answer {
 	struct {
 		enum sched_now_progress state;
 		uint64_t value, still_ns;
-		const char *waits_for; /* a thread that is no scheduler */
+		const char *waits_for; /* thread that is no scheduler and holds up progress */
 	} progress;
 	struct {
 		bool blocked, dirty;
-		unsigned int nr, nr_pids; /* processes that block; how many are in pids[] */
+		unsigned int nr, nr_pids; /* processes that block it; how many are in pids[] */
 		const char *const *pids;
 	} block; /* of multi-scheduling */
 };
 
-extern const struct table sched_now_table; /* without rows */
+extern const struct table sched_now_table; /* its columns; the caller sets the rows */
 
 int sched_now_view_write(FILE *f, const struct sched_now_answer *a, const struct table_options *o,
 			 struct error *err);
-/* Writes "data". */
+/* Writes the member "data" of the JSON answer. */
 void sched_now_view_json(struct jsonw *w, const struct sched_now_answer *a,
 			 const struct table_options *o);
 

@@ -21,7 +21,7 @@ struct sched_row {
 	struct sched_count seen;
 	uint64_t time_ns, dirty_ns, slices; /* scaled */
 	uint64_t mean_ns;
-	uint64_t reductions, waits, wait_ns, mean_wait_ns; /* likewise */
+	uint64_t reductions, waits, wait_ns, mean_wait_ns; /* scaled */
 	double share;					   /* of the time */
 };
 
@@ -38,7 +38,7 @@ static void add_longest(struct strbuf *out, uint64_t ns, bool cut)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* A cell with a time of waits; nothing without waits. */
+/* A cell with a time that processes waited in run queues; empty if there were no waits. */
 #define WAIT_CELL(name, ns)                                                                        \
 	static void text_##name(struct strbuf *out, const void *row, const void *ctx)              \
 	{                                                                                          \
@@ -71,7 +71,7 @@ static void json_more(struct jsonw *w, const char *key, const void *row, const v
 }
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct sched_row, member)
-#define NR_OF_TOTALS			 10 /* columns, the first ones */
+#define NR_OF_TOTALS			 10 /* columns, from the first, that JSON's totals have */
 
 const struct table_column sched_columns[] = {
 	{FIELD("time_ns", "TIME", NS, time_ns)},
@@ -214,7 +214,7 @@ static struct sched_row make_row(const struct sched_answer *a, const struct sche
 	return r;
 }
 
-/* The groups of which anything was seen; the rows are malloc'ed. */
+/* A row for each group with a slice or a wait; the rows are malloc'ed. */
 static struct table make_table(const struct sched_answer *a)
 {
 	const struct sched_stats *s = a->stats;
@@ -231,8 +231,9 @@ static struct table make_table(const struct sched_answer *a)
 	return t;
 }
 
-/* Are sums biased?  If probes are sampled, a slice or a wait whose begin or end was not seen is in
- * no sum, which is more likely for long ones; scaling does not make up for that. */
+/* Are sums biased?  With a duty cycle below 1, a slice or a wait whose begin or end was not seen is
+ * in no sum.  Long ones are missed more often than short ones, and all are scaled by the same
+ * factor. */
 static bool excludes_truncated(const struct sched_answer *a)
 {
 	return a->scale > 1;

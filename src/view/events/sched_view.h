@@ -13,7 +13,7 @@ struct sched_answer {
 	double time_scale;		 /* factor for times on normal schedulers */
 	double dirty_scale;		 /* factor for times on dirty schedulers */
 	bool by_memory;	  /* time_scale is from busy times that were read from memory */
-	bool joined;	  /* long slices come from long_schedule, and need no scale */
+	bool joined;	  /* long slices come from long_schedule, which misses none */
 	uint64_t from_ns; /* since 1970 */
 	uint64_t duration_ns;
 };

@@ -42,7 +42,8 @@ static void write_line(FILE *f, enum doctor_state state, bool color, const char 
 		color ? "\033[0m" : "", what, *more ? ": " : "", more);
 }
 
-/* `before`: the row above, whose reason and fix are not repeated; NULL = none. */
+/* Writes a row.  before: the row above it, NULL = none; a reason and fix that are the same as there
+ * become "as above". */
 static void write_row(FILE *f, const struct doctor_row *row, const struct doctor_row *before,
 		      bool color)
 {
@@ -60,7 +61,7 @@ static void write_row(FILE *f, const struct doctor_row *row, const struct doctor
 		fprintf(f, "%13sfix: %s\n", "", row->fix);
 }
 
-/* How many rows from `at` on have the same title. */
+/* How many rows from `at` on belong to the same group (and node), and so are under one title. */
 static size_t group_len(const struct doctor_report *r, size_t at)
 {
 	const struct doctor_row *rows = r->rows;
@@ -72,7 +73,8 @@ static size_t group_len(const struct doctor_report *r, size_t at)
 	return end - at;
 }
 
-/* Are the rows only counted?  Those of several nodes are, if all is available. */
+/* Is a group written as one line with a count?  If there are several nodes, a group of one of them
+ * in which all is available; but not the group "node". */
 static bool is_summed_up(const struct doctor_report *r, const struct doctor_row *rows, size_t len)
 {
 	if (r->nr_nodes < 2 || !rows->os_pid || strcmp(rows->group, "node") == 0)

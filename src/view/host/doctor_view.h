@@ -11,12 +11,12 @@ struct doctor_row {
 	const char *group;   /* "kernel", "privileges", "limits", "program", "node" */
 	int os_pid;	     /* of the node, 0 = about the host */
 	const char *feature; /* "BPF ring buffer" */
-	const char *purpose; /* "samples reach ebeam"; NULL = clear from the name */
+	const char *purpose; /* "samples reach ebeam"; NULL = the feature's name says it */
 	enum doctor_state state;
 	char seen[256];	 /* what was found: "6.1.0-13-amd64", "2" */
 	char why[1024];	 /* what does not work because of this row; "" if available */
 	const char *fix; /* NULL = none, or nothing to fix */
-	int blocks;	 /* exit code of `record` because of this row; 0 = it works */
+	int blocks;	 /* exit code with which `record` fails for this row; 0 = it works */
 };
 
 /* Texts: NULL = not known; borrowed. */
@@ -30,14 +30,14 @@ struct doctor_report {
 	const struct doctor_row *rows; /* rows of a group follow each other */
 	const struct doctor_node *nodes;
 	size_t nr_rows, nr_nodes;
-	int exit_code;	 /* of `record` */
+	int exit_code;	 /* with which `record` would end; 0 = it would work */
 	bool is_core;	 /* the report is about a core file */
 	bool none_found; /* no node runs on this host */
 };
 
-/* all: of several nodes, also rows that are all right. */
+/* all: with several nodes, writes also rows of groups in which all is available. */
 void doctor_view_write(FILE *f, const struct doctor_report *r, bool color, bool all);
-/* Writes "data". */
+/* Writes the member "data" of the JSON answer. */
 void doctor_view_json(struct jsonw *w, const struct doctor_report *r);
 
 #endif

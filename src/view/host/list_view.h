@@ -11,15 +11,15 @@ struct list_row {
 	const char *name, *otp, *erts, *flavor;
 	uint32_t schedulers, dirty_cpu_schedulers, dirty_io_schedulers;
 	uint32_t process_count, port_count, atom_count;
-	uint64_t uptime_s, rss; /* of the process; rss: bytes */
+	uint64_t uptime_s, rss; /* of the operating system process; rss in bytes */
 	const char *exe, *container, *container_name, *pod_uid;
-	bool identified; /* stripped and usdt are known */
+	bool identified; /* `stripped` and `usdt` are known */
 	bool stripped, usdt;
 	bool supported;
 	bool stopped; /* by SIGSTOP */
 	const char *untested, *unsupported_reason;
 };
 
-extern const struct table list_table; /* without rows */
+extern const struct table list_table; /* its columns; the caller sets the rows */
 
 #endif

@@ -31,7 +31,7 @@ static void json_io(struct jsonw *w, const char *name, const void *row, const vo
 	jsonw_uint(w, name, *name == 'i' ? ROW(row)->in : ROW(row)->out);
 }
 
-/* Fields that are no columns: the port and the socket of a connection, and more. */
+/* JSON fields that are no columns: the port and the socket of a connection, and others. */
 static void json_more(struct jsonw *w, const char *name, const void *row, const void *ctx)
 {
 	const struct dist_row *r = row;
@@ -122,7 +122,7 @@ void dist_view_json(struct jsonw *w, const struct dist_answer *a, const struct t
 	jsonw_end_object(w);
 }
 
-/* Names are cleaned, as anyone may have registered them with epmd. */
+/* Names from epmd are cleaned: any process of the host may register any name with it. */
 static void write_epmd(FILE *f, const struct dist_answer *a)
 {
 	struct strbuf out = STRBUF_INIT;

@@ -8,9 +8,9 @@
 /* Texts: NULL = none, or not known; numbers: UINT64_MAX = not known. */
 struct dist_row {
 	const char *name, *type, *state;
-	const char *controller, *owner;		 /* a port or a process; always a process */
+	const char *controller, *owner;		 /* port or process; the process that owns it */
 	const char *local, *peer, *socket_state; /* of the connection's socket */
-	struct table_list waiting;		 /* processes suspended as it is busy */
+	struct table_list waiting;		 /* processes suspended: the channel is busy */
 	uint64_t in, out;			 /* packets */
 	uint64_t queue;				 /* bytes */
 	uint64_t creation, connection_id, flags;
@@ -36,11 +36,11 @@ struct dist_answer {
 	const char *no_epmd; /* why epmd is not known; NULL = it is */
 };
 
-extern const struct table dist_table; /* without rows */
+extern const struct table dist_table; /* its columns; the caller sets the rows */
 
 int dist_view_write(FILE *f, const struct dist_answer *a, const struct table_options *o,
 		    struct error *err);
-/* The value of "data". */
+/* Writes the member "data" of the JSON answer. */
 void dist_view_json(struct jsonw *w, const struct dist_answer *a, const struct table_options *o);
 
 #endif

@@ -45,7 +45,7 @@ static void write_app(FILE *f, const struct env_app *app, const struct env_key *
 void env_view_write(FILE *f, const struct env_answer *a, bool color)
 {
 	const struct env_key *keys = a->keys.data;
-	struct strbuf empty = STRBUF_INIT; /* names of those without keys, in one line */
+	struct strbuf empty = STRBUF_INIT; /* names of applications without keys */
 	bool any = false;
 
 	for (size_t i = 0; i < a->apps.len; i++) {

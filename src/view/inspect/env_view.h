@@ -15,17 +15,17 @@ struct env_key {
 struct env_app {
 	const char *name, *vsn; /* vsn: NULL = not known */
 	bool loaded;
-	size_t nr; /* of its keys, which follow those of the last application */
+	size_t nr; /* number of its keys; in keys[] they follow those of the app before */
 };
 
 struct env_answer {
 	VEC(struct env_app) apps;
 	VEC(struct env_key) keys;
-	bool named; /* the user has named the applications: show those without keys, too */
+	bool named; /* the user named the applications: one without keys is shown, too */
 };
 
 void env_view_write(FILE *f, const struct env_answer *a, bool color);
-/* Writes "data". */
+/* Writes the member "data" of the JSON answer. */
 void env_view_json(struct jsonw *w, const struct env_answer *a);
 
 #endif

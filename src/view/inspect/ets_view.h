@@ -10,14 +10,14 @@ struct ets_row {
 	struct table_name name, owner_name;
 	char id[48];		  /* "#Ref<0.1.2.3>" */
 	char owner[32], heir[32]; /* processes; "" = none */
-	uint64_t owner_term;	  /* orders owners about by when they were spawned */
+	uint64_t owner_term;	  /* sort key of owners: about the order of their spawns */
 	uint64_t bytes, words, objects;
 	uint32_t keypos;
 	const char *type, *protection, *write_concurrency; /* words of ets:info/1 */
 	bool compressed, named, read_concurrency, decentralized, fixed, torn;
 };
 
-extern const struct table ets_table; /* without rows */
+extern const struct table ets_table; /* its columns; the caller sets the rows */
 
 struct ets_fixer {
 	char pid[32];
@@ -30,12 +30,12 @@ struct ets_answer {
 	uint64_t buckets; /* of the hash table */
 	const struct ets_fixer *fixed_by;
 	size_t nr_fixed_by;
-	bool fixed_by_truncated; /* there are more, or they cannot be read */
+	bool fixed_by_truncated; /* more processes fix the table, or they cannot be read */
 	struct table_list objects;
 };
 
 void ets_view_write(FILE *f, const struct ets_answer *a);
-/* The value of "data". */
+/* Writes the member "data" of the JSON answer. */
 void ets_view_json(struct jsonw *w, const struct ets_answer *a);
 
 #endif

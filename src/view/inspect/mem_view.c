@@ -10,7 +10,7 @@
 
 #define ROW(p) ((const struct mem_row *)(p))
 
-/* fdim(): counters of a busy node may be of slightly different times. */
+/* fdim(), so that it is never negative: both sizes change while they are read. */
 TABLE_VALUE(wasted, struct mem_row, fdim((double)r->all.carriers_size, (double)r->all.blocks_size))
 TABLE_VALUE(utilization, struct mem_row,
 	    r->all.carriers_size ? (double)r->all.blocks_size / (double)r->all.carriers_size : 1)

@@ -5,8 +5,8 @@
 
 #include "view/table/table.h"
 
-/* Bytes, UINT64_MAX = not known.  MEM_SIZES: as in erlang:memory/0, with the label and indent of
- * each in text.  MEM_AREAS: parts of it, as in erlang:system_info(allocated_areas). */
+/* Bytes, UINT64_MAX = not known.  MEM_SIZES: members of erlang:memory/0, and their indented labels
+ * in text.  MEM_AREAS: parts of these, named as in erlang:system_info(allocated_areas). */
 #define MEM_SIZES(_)                                                                               \
 	_(total, "total")                                                                          \
 	_(processes, "  processes")                                                                \
@@ -49,19 +49,20 @@ struct mem_answer {
 	struct {
 		MEM_AREAS(MEM_MEMBER)
 	} areas;
-	/* Rows of mem_table: for each type, and for each instance. */
+	/* Two tables with the columns of mem_table: a row for each type, a row for each
+	 * instance. */
 	struct table types, instances;
 };
 
-extern const struct table mem_table; /* without rows */
+extern const struct table mem_table; /* its columns; the caller sets the rows */
 
-/* Adds an instance to its type. */
+/* Adds the sizes of an instance to the row of its allocator type. */
 void mem_row_add(struct mem_row *to, const struct mem_row *r);
 
 /* Writes all types, and instances up to o->limit. */
 int mem_view_write(FILE *f, const struct mem_answer *a, const struct table_options *o,
 		   struct error *err);
-/* The value of "data". */
+/* Writes the member "data" of the JSON answer. */
 void mem_view_json(struct jsonw *w, const struct mem_answer *a, const struct table_options *o);
 
 #endif

@@ -14,6 +14,6 @@ struct mod_row {
 	char md5[33];
 };
 
-extern const struct table mod_table; /* without rows */
+extern const struct table mod_table; /* its columns; the caller sets the rows */
 
 #endif

@@ -7,7 +7,7 @@
 
 #define FIELD(name, title, type, row, member) TABLE_FIELD(name, title, type, struct row, member)
 
-/* For JSON only. */
+/* Fields of JSON only: text has no table of modules. */
 static const struct table_column module_columns[] = {
 	{FIELD("module", "", TEXT, old_code_module, name)},
 	{FIELD("old_size", "", BYTES, old_code_module, size)},

@@ -25,7 +25,7 @@ struct old_code_answer {
 };
 
 int old_code_view_write(FILE *f, const struct old_code_answer *a, bool color, struct error *err);
-/* Writes "data". */
+/* Writes the member "data" of the JSON answer. */
 void old_code_view_json(struct jsonw *w, const struct old_code_answer *a);
 
 #endif

@@ -66,7 +66,7 @@ static void col_fd(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addf(out, "%s%d", in >= 0 ? "," : "", to);
 }
 
-/* Adds the length of a queue: bytes; connections of a socket that listens. */
+/* Adds the length of a socket's queue: bytes, or connections if the socket listens. */
 static void add_queue(struct strbuf *out, const struct port_row *r, uint64_t queued)
 {
 	if (queued == UINT64_MAX)

@@ -19,7 +19,7 @@ static void text_trap_exit(struct strbuf *out, const void *row, const void *ctx)
 
 #define FIELD(name, type) TABLE_FIELD(#name, "", type, struct process_answer, name)
 
-/* Fields for which text has a line each. */
+/* Fields that have a line of their own in text. */
 static const struct table_column facts[] = {
 	{FIELD(message_queue_len, COUNT)},
 	{FIELD(memory, BYTES)},
@@ -274,8 +274,8 @@ void process_view_json(struct jsonw *w, const struct process_answer *a)
 
 #define HEADING(f, o, ...) (fputc('\n', f), table_heading(f, (o)->color, __VA_ARGS__))
 
-/* Is the current location in the current function?  Not if the process is in a BIF, or runs: then
- * the location is where it last stopped. */
+/* Is the current location in the current function?  Not if the process is in a BIF, or is running:
+ * the location is then the one of its last stop. */
 static bool is_at(const struct process_answer *a)
 {
 	const char *mfa = a->current_location.mfa;
@@ -410,7 +410,7 @@ static void write_relations(FILE *f, const struct process_answer *a, const struc
 
 /* Schedulers check their timers between slices: a timer that is late by less than this is due. */
 #define TIMER_LATE_MS 10
-/* A timer is that late only if its scheduler does not work. */
+/* A timer is later than this only if its scheduler does not check its timers. */
 #define TIMER_STUCK_MS 1000
 
 /* Adds "in 1.500 s", "due" or "overdue by 20.000 s". */

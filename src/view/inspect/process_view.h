@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The answer of `ebeam inspect`; members have the names of erlang:process_info/2.  Texts: NULL =
- * none, or not known.  Lists that text truncates need only have the elements that it shows.
+ * none, or not known.  A list that text truncates may lack the elements that text does not show.
  */
 #ifndef EBEAM_VIEW_PROCESS_VIEW_H
 #define EBEAM_VIEW_PROCESS_VIEW_H
@@ -12,11 +12,11 @@
 struct process_frame {
 	const char *mfa, *file;
 	uint64_t line;	     /* UINT64_MAX = not known */
-	struct table_list y; /* Y registers; texts == NULL: were not asked for */
+	struct table_list y; /* Y registers; y.texts == NULL: the user did not ask for them */
 };
 
 struct process_timer {
-	bool receive; /* the `after` of a receive, which has no ref, to and message */
+	bool receive; /* the timeout (`after`) of a receive: it has no ref, to, message */
 	const char *ref, *to, *message;
 	bool by_name, paused;
 	int64_t left; /* milliseconds, as in erlang:read_timer/1; negative = overdue */
@@ -34,7 +34,7 @@ struct process_count {	  /* messages of a shape, terms of a kind */
 struct process_root { /* one of the largest terms of the heap */
 	char where[96];
 	uint64_t words;
-	bool truncated; /* has more words than were counted */
+	bool truncated; /* counting its words stopped at a limit */
 };
 
 struct process_binary {
@@ -44,7 +44,7 @@ struct process_binary {
 
 struct process_answer {
 	const char *pid, *label, *status, *current_function;
-	const char *initial_call; /* in text with $initial_call */
+	const char *initial_call; /* for text, with $initial_call of the dictionary */
 	struct table_name registered_name;
 	struct process_frame current_location;
 	const char *parent, *group_leader, *priority, *error_handler, *message_queue_data;
@@ -71,12 +71,12 @@ struct process_answer {
 
 	uint64_t messages; /* as counted, else message_queue_len */
 	struct table_list first,
-		last; /* a text NULL: not decoded yet; last.texts == NULL: not asked for */
+		last; /* a NULL text: message not decoded yet; last.texts NULL: not asked for */
 	bool shaped;  /* the members up to other_signals are known */
 	VEC(struct process_count) shapes;
 	size_t all_shapes;
-	bool more_shapes;	/* than are shown */
-	uint64_t message_bytes; /* their own structs and heap fragments */
+	bool more_shapes;	/* there are more shapes than are in `shapes` */
+	uint64_t message_bytes; /* bytes of structs and heap fragments of the messages */
 	uint64_t on_heap, to_alias, undecoded, other_signals;
 
 	bool has_stack;
@@ -90,19 +90,19 @@ struct process_answer {
 	size_t all_binaries;
 	uint64_t binary_bytes, binary_references, binaries_in_messages;
 
-	bool counted; /* the members below are known; words of the heap */
+	bool counted; /* the members below, words of the heap, are known */
 	uint64_t young, old, fragments, unknown;
 	VEC(struct process_count) kinds;
 	VEC(struct process_root) largest;
 };
 
-/* Elements of a list that text shows; messages of `first` and of `last` that it shows. */
+/* How many elements of a list text shows; and how many of the first and of the last messages. */
 #define PROCESS_SHOWN	 20
 #define PROCESS_MESSAGES 3
 
 /* Of *o only color and limit are used; limit 0 = PROCESS_SHOWN. */
 void process_view_write(FILE *f, const struct process_answer *a, const struct table_options *o);
-/* Writes "data". */
+/* Writes the member "data" of the JSON answer. */
 void process_view_json(struct jsonw *w, const struct process_answer *a);
 
 #endif

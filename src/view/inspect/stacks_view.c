@@ -8,8 +8,8 @@
 #include "view/table/cells.h"
 #include "view/table/stack_show.h"
 
-#define TEXT_FRAMES 30 /* of one stack */
-#define TEXT_BOTTOM 3  /* of them from its bottom */
+#define TEXT_FRAMES 30 /* frames of a stack that text shows */
+#define TEXT_BOTTOM 3  /* how many of these are from the bottom */
 
 static const char *const verbs[][2] = {
 	{"exits", "exit"},
@@ -68,7 +68,7 @@ static const struct name_frame *frame(const struct stacks_answer *a, const struc
 	return names_frame(a->names, (uint32_t)r->frames[i]);
 }
 
-/* Columns of the functions, so that the files stand below each other. */
+/* Width of the longest function of a stack, so that file names are aligned. */
 static size_t function_width(const struct stacks_answer *a, const struct stacks_row *r)
 {
 	struct strbuf text = STRBUF_INIT;

@@ -49,7 +49,7 @@ static const struct table_column target_columns[] = {
 	{0},
 };
 
-/* As JSON only. */
+/* A field of JSON only. */
 #define PAIR(name, type, member)                                                                   \
 	{                                                                                          \
 		TABLE_FIELD(name, "", type, struct waits_pair, member)                             \
@@ -94,7 +94,7 @@ static void add_in(struct strbuf *out, const struct waits_party *m)
 	strbuf_addf(out, ", in %s", m->p.current ? m->p.current : "");
 }
 
-/* " (busy_port, >= 3.2 s)": why it waits, if it is not for an answer, and how long. */
+/* Adds " (busy_port, >= 3.2 s)": why a member waits, unless for an answer, and how long. */
 static void add_how(struct strbuf *out, const struct waits_party *m)
 {
 	bool has_reason = m->reason && strcmp(m->reason, "answer") != 0;
@@ -107,7 +107,7 @@ static void add_how(struct strbuf *out, const struct waits_party *m)
 	strbuf_addch(out, ')');
 }
 
-/* Each on a line of its own, with what it waits in. */
+/* Adds a line for each member of a circle, with the function in which it waits. */
 static void add_circle(struct strbuf *out, const struct waits_party *members, uint32_t nr)
 {
 	strbuf_addf(out, "DEADLOCK: %" PRIu32 " %s\n", nr,
@@ -165,7 +165,7 @@ static void add_summary(struct strbuf *out, const struct waits_answer *a)
 	size_t circles = a->graph->circles.len;
 
 	if (!a->all_waits && !a->unexplained) {
-		/* Why there may be none although processes wait. */
+		/* The text has reasons why processes may wait unseen. */
 		strbuf_addstr(out, "no process was seen to wait for another: calls of gen_server, "
 				   "gen_statem and their like are recognised (ebeam help dump); a "
 				   "receive that is written by hand does not say for whom it "

@@ -7,7 +7,7 @@
 #include "view/inspect/dump_process.h"
 #include "view/table/table.h"
 
-/* Members of a chain or circle that text shows, besides the last one. */
+/* How many members of a chain or circle text shows, besides the last one. */
 #define WAITS_PATH_SHOWN 20
 
 /* How long a process has been waiting. */
@@ -16,7 +16,7 @@ struct waits_since {
 	const char *how; /* "timer", "at_least"; NULL = not known */
 };
 
-/* A process or something else that waits, or is waited for. */
+/* A process that waits or is waited for; or what else a process can wait for, such as a port. */
 struct waits_party {
 	struct dump_process p; /* if it is no process, p.pid describes it */
 	uint64_t queue;	       /* messages; UINT64_MAX: it is no process */
@@ -27,15 +27,15 @@ struct waits_party {
 struct waits_target {
 	struct wait_target n;
 	struct waits_party who;
-	const char *reason;	    /* why one of them waits for it; NULL = no process does */
-	struct waits_since longest; /* longest wait for it */
+	const char *reason;	    /* why a process waits for it; NULL = no process does */
+	struct waits_since longest; /* longest wait of a process for it */
 };
 
 struct waits_pair {
 	struct waits_party from, to;
 };
 
-/* Targets, chains, waits and monitors that are not shown may be left out. */
+/* May lack targets, chains, waits and monitors that the view does not show. */
 struct waits_answer {
 	const struct wait_graph *graph;
 	struct waits_target *targets; /* texts of graph->targets */
@@ -43,13 +43,13 @@ struct waits_answer {
 	VEC(struct waits_pair) waits, monitors;
 	size_t all_waits, all_monitors;
 	size_t waited_for;    /* targets for which a process waits directly */
-	uint64_t unexplained; /* processes that are suspended, it is not known by whom */
+	uint64_t unexplained; /* suspended processes for which it is not known who suspended them */
 };
 
 /* Of *o only color and limit are used. */
 int waits_view_write(FILE *f, const struct waits_answer *a, const struct table_options *o,
 		     struct error *err);
-/* Writes "data"; of *o only the limit is used. */
+/* Writes the member "data" of the JSON answer; of *o only the limit is used. */
 void waits_view_json(struct jsonw *w, const struct waits_answer *a, const struct table_options *o);
 
 #endif

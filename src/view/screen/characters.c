@@ -15,8 +15,8 @@ static bool is_between(uint32_t c, uint32_t first, uint32_t last)
 	return c >= first && c <= last;
 }
 
-/* Variation selectors choose a glyph of the character before; terminals do not agree on its width
- * then. */
+/* Variation selectors choose a glyph for the character before; they are dropped, as terminals
+ * differ in the width of that glyph. */
 static bool is_variation(uint32_t c)
 {
 	return is_between(c, 0xfe00, 0xfe0f) || is_between(c, 0xe0100, 0xe01ef);

@@ -19,12 +19,12 @@
 #include "base/strbuf.h"
 
 struct character {
-	uint32_t c;	/* 0 = shows nothing: variation selectors */
-	unsigned width; /* columns: 1, 2, or 0 = joins the character before */
+	uint32_t c;	/* code point; 0 = nothing is shown (a variation selector) */
+	unsigned width; /* columns: 1, 2, or 0 = combines with the character before */
 };
 
-/* Decodes the character at `text` (len > 0), as it is to be shown; after_one: it may combine with a
- * character before it.  Returns its size in bytes. */
+/* Decodes the character at `text` (len > 0) and sets *out to what is to be shown for it.
+ * after_one: there is a character before it to combine with.  Returns its size in bytes. */
 size_t character_next(const char *text, size_t len, bool after_one, struct character *out);
 
 /* Columns that a text takes. */

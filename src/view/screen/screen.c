@@ -14,8 +14,8 @@
 #include "names/utf8.h"
 #include "view/screen/characters.h"
 
-#define BLOCK_LEFT  0x2590u /* minus n: the left n eighths; n = 8 is the whole block */
-#define BLOCK_LOWER 0x2580u /* plus n: the lower n eighths */
+#define BLOCK_LEFT  0x2590u /* BLOCK_LEFT - n: block character of the left n eighths, n = 1 .. 8 */
+#define BLOCK_LOWER 0x2580u /* BLOCK_LOWER + n: of the lower n eighths */
 
 struct screen {
 	unsigned rows, columns;
@@ -76,7 +76,7 @@ void screen_copy(struct screen *to, const struct screen *from)
 		struct screen_cell *cells = &to->cells[row * to->columns];
 
 		memcpy(cells, &from->cells[row * from->columns], columns * sizeof(*cells));
-		if (columns && cells[columns - 1].width == 2) /* its right half is outside */
+		if (columns && cells[columns - 1].width == 2) /* the right half was not copied */
 			blank(&cells[columns - 1]);
 		if (columns < to->columns && cells[columns].width == 0)
 			blank(&cells[columns]);
@@ -125,7 +125,7 @@ const struct screen_cell *screen_at(const struct screen *s, unsigned row, unsign
 
 /* ---- cells -------------------------------------------------------------------------------- */
 
-/* A cell is about to be overwritten: blanks the other half if it is half of a wide character. */
+/* Blanks a cell, and if it is half of a wide character also the cell with the other half. */
 static void part_wide(struct screen *s, unsigned row, unsigned column)
 {
 	struct screen_cell *cell = &s->cells[row * s->columns + column];
@@ -137,7 +137,7 @@ static void part_wide(struct screen *s, unsigned row, unsigned column)
 	blank(cell);
 }
 
-/* Puts a character into a cell; the cell is in the grid, and so is the right half of a wide one. */
+/* Puts a character into a cell; all its columns (one or two) must be in the grid. */
 static void put(struct screen *s, unsigned row, unsigned column, enum screen_style style,
 		const struct character *c)
 {
@@ -184,7 +184,8 @@ static void put_shown(struct screen *s, unsigned row, unsigned column, enum scre
 		put(s, row, column, style, c);
 		return;
 	}
-	/* A wide character takes two columns without UTF-8, too; at the edge only one. */
+	/* Without UTF-8 an ASCII character replaces it; if its right half is outside of the grid, a
+	 * blank does. */
 	if (!s->utf8)
 		one.c = (unsigned char)character_ascii(c->c);
 	put(s, row, column, style, &one);
@@ -283,7 +284,7 @@ void screen_restyle(struct screen *s, unsigned row, unsigned column, unsigned wi
 
 #define EIGHTHS 8
 
-/* A part of one column of a bar. */
+/* A slice of one column of a bar: adjacent eighths of one style. */
 struct slice {
 	enum screen_style style; /* SCREEN_IDLE = nothing is drawn */
 	unsigned eighths;
@@ -335,7 +336,8 @@ static void bar_column(struct screen *s, unsigned row, unsigned column, struct s
 	nr = longest_two(slices, nr);
 	if (nr == 2 && slices[1].eighths > slices[0].eighths)
 		most = &slices[1];
-	/* A column whose left part is empty cannot be drawn: block characters start there. */
+	/* One style for the whole column.  Also if its left slice is empty: block characters fill a
+	 * cell from the left. */
 	if (!s->utf8 || !s->color || nr < 2 || slices[0].style == SCREEN_IDLE) {
 		if (!s->utf8 || !s->color)
 			c.c = (unsigned char)bar_letter(most->style);
@@ -344,7 +346,7 @@ static void bar_column(struct screen *s, unsigned row, unsigned column, struct s
 		put(s, row, column, most->style == SCREEN_IDLE ? SCREEN_PLAIN : most->style, &c);
 		return;
 	}
-	/* Of three or more slices only the longest two are drawn, over the whole column. */
+	/* The two longest slices, stretched to the whole column. */
 	c.c = BLOCK_LEFT -
 	      MAX(1u, slices[0].eighths * EIGHTHS / (slices[0].eighths + slices[1].eighths));
 	put(s, row, column, slices[0].style, &c);
@@ -352,7 +354,7 @@ static void bar_column(struct screen *s, unsigned row, unsigned column, struct s
 		s->cells[row * s->columns + column].ground = (uint8_t)slices[1].style;
 }
 
-/* Where a part ends, in eighths of a column, if the parts up to it have `sum` of the bar. */
+/* Eighths of a column from the start of a bar to the end of a part; sum: the shares up to it. */
 static unsigned bar_end(double sum, unsigned width)
 {
 	return (unsigned)lround(MIN(sum, 1.0) * width * EIGHTHS);
@@ -390,7 +392,7 @@ void screen_bar(struct screen *s, unsigned row, unsigned column, unsigned width,
 
 /* ---- sparklines --------------------------------------------------------------------------- */
 
-/* The least and the greatest value, without NaN. */
+/* Least and greatest value, without NaN; *max is at least *min plus a tenth of the greatest. */
 static void find_range(const float *values, size_t nr, float *min, float *max)
 {
 	*min = INFINITY;

@@ -17,9 +17,9 @@
 
 #define SCREEN_MAX_ROWS	   500
 #define SCREEN_MAX_COLUMNS 2000
-#define SCREEN_CELL_CHARS  4 /* a character and what combines with it; more is left out */
+#define SCREEN_CELL_CHARS  4 /* a character and 3 combining ones; further ones are left out */
 
-/* What a cell means; how that looks is in screen_style.c. */
+/* What a cell means; screen_style.c has the colours and attributes of each style. */
 enum screen_style {
 	SCREEN_PLAIN,
 	SCREEN_DIM,
@@ -48,7 +48,7 @@ struct screen_cell {
 	uint32_t c[SCREEN_CELL_CHARS]; /* character, never 0; then combining ones, then 0 */
 	uint8_t width;		       /* 1, 2, or 0 = the right half of the cell before */
 	uint8_t style;		       /* enum screen_style */
-	uint8_t ground; /* in bars: style whose colour is the background; SCREEN_PLAIN = none */
+	uint8_t ground; /* in bars: style with the colour of the background; SCREEN_PLAIN = none */
 	uint8_t unused;
 };
 
@@ -59,7 +59,7 @@ struct screen_part {
 
 struct screen;
 
-/* Rows and columns are limited to the maxima.  Empty, UTF-8, with colour.  Never fails. */
+/* An empty screen with UTF-8 and colour, of at most SCREEN_MAX_ROWS and _COLUMNS.  Never fails. */
 int screen_open(struct screen **out, unsigned rows, unsigned columns);
 void screen_close(struct screen *s);				       /* NULL ok */
 void screen_resize(struct screen *s, unsigned rows, unsigned columns); /* and clear */
@@ -69,11 +69,11 @@ void screen_copy(struct screen *to, const struct screen *from);
 unsigned screen_rows(const struct screen *s);
 unsigned screen_columns(const struct screen *s);
 
-/* false: bars, sparklines, lines and arrows are ASCII, any other character is '?'. */
+/* utf8 false: bars, sparklines, lines and arrows are ASCII, any other character is '?'. */
 void screen_set_utf8(struct screen *s, bool utf8);
 bool screen_utf8(const struct screen *s);
-/* false: the parts of bars are letters, as they have no colours: e(rlang), g(c), b(if), n(if),
- * p(ort), o(ther), '|' for any other. */
+/* color false: parts of bars are letters instead of colours: e(rlang), g(c), b(if), n(if), p(ort),
+ * o(ther), '|' for any other. */
 void screen_set_color(struct screen *s, bool color);
 bool screen_color(const struct screen *s);
 
@@ -114,9 +114,10 @@ const struct screen_cell *screen_at(const struct screen *s, unsigned row, unsign
 /* Writes the rows without trailing spaces.  These functions do not check for write errors: the FILE
  * keeps them. */
 void screen_write_text(const struct screen *s, FILE *f);
-/* Likewise, with escape sequences for 256 colours (only for attributes without colour). */
+/* As screen_write_text(), with escape sequences for 256 colours and attributes (without colour only
+ * for attributes). */
 void screen_write_ansi(const struct screen *s, FILE *f);
-/* Writes an SVG that looks like a dark terminal; the same bytes for the same screen. */
+/* Writes an SVG that looks like a dark terminal; equal screens give equal bytes. */
 void screen_write_svg(const struct screen *s, FILE *f);
 
 #endif

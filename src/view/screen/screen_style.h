@@ -14,7 +14,8 @@ enum style_attribute {
 	STYLE_UNDERLINE = 8,
 };
 
-/* Numbers of colours; -1 = the terminal's own.  A style that has a background has both. */
+/* Colours of text (ink) and background (ground) as numbers of a palette; -1 = the terminal's
+ * default.  A style that sets the background sets both. */
 struct style_colors {
 	int16_t ink, ground;
 };
@@ -26,7 +27,7 @@ struct cell_style {
 	uint8_t plain_attributes; /* used without colours */
 };
 
-/* A number that is no style counts as SCREEN_PLAIN. */
+/* Colours and attributes of a style; of SCREEN_PLAIN if `style` is not a known number. */
 const struct cell_style *screen_style_of(enum screen_style style);
 
 /* 0xRRGGBB of a colour of xterm's palette. */

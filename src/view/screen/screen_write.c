@@ -55,7 +55,7 @@ static void add_attributes(struct strbuf *out, unsigned attributes)
 		strbuf_addstr(out, ";7");
 }
 
-/* The sequence that sets the style of a cell, whatever the style before. */
+/* Makes the escape sequence that sets the style of a cell; it resets the style before. */
 static void make_style(struct strbuf *out, const struct screen_cell *cell, bool color)
 {
 	const struct cell_style *style = screen_style_of(cell->style);
@@ -152,7 +152,7 @@ static void write_rect(FILE *f, double x, double y, double width, double height,
 		x, y, width, height, color);
 }
 
-/* Block characters are drawn as rectangles, as fonts differ in them. */
+/* Is it a block character?  These become rectangles, as fonts differ in their glyphs. */
 static bool is_block(const struct screen_cell *cell)
 {
 	return cell->c[0] >= 0x2581 && cell->c[0] <= 0x258f;
@@ -164,7 +164,7 @@ static void write_block(FILE *f, unsigned row, unsigned column, uint32_t c, uint
 	double height = c < 0x2588 ? (c - 0x2580) * CELL_HEIGHT / 8.0 : CELL_HEIGHT;
 	double width = c > 0x2588 ? (0x2590 - c) * CELL_WIDTH / 8.0 : CELL_WIDTH;
 
-	/* Bars are a little lower than a row, so that there is a gap between them. */
+	/* Bars are 6 px lower than a row, so that there is a gap between bars of two rows. */
 	if (c >= 0x2588)
 		write_rect(f, x, y + 3, width, height - 6, color);
 	else
@@ -172,7 +172,7 @@ static void write_block(FILE *f, unsigned row, unsigned column, uint32_t c, uint
 			   height - 5 * height / CELL_HEIGHT, color);
 }
 
-/* Writes the background of cells [from, to) of a row, which have one paint. */
+/* Writes the background of cells [from, to) of a row, which have the same paint p. */
 static void write_grounds(const struct screen *s, FILE *f, unsigned row, unsigned from, unsigned to,
 			  struct paint p)
 {
@@ -180,7 +180,7 @@ static void write_grounds(const struct screen *s, FILE *f, unsigned row, unsigne
 
 	if (p.ground == PAPER)
 		return;
-	if (is_block(screen_at(s, row, from))) /* behind a block: of the same height */
+	if (is_block(screen_at(s, row, from))) /* as high as the rectangle of write_block() */
 		write_rect(f, left_of(from), y + 3, (to - from) * CELL_WIDTH, CELL_HEIGHT - 6,
 			   p.ground);
 	else
@@ -213,14 +213,14 @@ static void write_words(FILE *f, unsigned row, unsigned column, unsigned columns
 	fputs("</text>\n", f);
 }
 
-/* Writes the text of cells [from, to), which have one paint.  Words with two or more spaces between
- * them are separate elements, so that a font with narrower spaces does not move them. */
+/* Writes the text of cells [from, to), which have the same paint p.  Words with two or more spaces
+ * between them are separate elements, so that a font with narrower spaces does not move them. */
 static void write_texts(const struct screen *s, FILE *f, unsigned row, unsigned from, unsigned to,
 			struct paint p)
 {
 	struct strbuf text = STRBUF_INIT;
 	unsigned began = from, ended = from; /* columns of the text; ended: after its last letter */
-	size_t len = 0;			     /* bytes up to there */
+	size_t len = 0;			     /* bytes of the text up to `ended` */
 
 	for (unsigned column = from; column <= to; column++) {
 		const struct screen_cell *cell = column < to ? screen_at(s, row, column) : NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions of the static program that the linker uses instead of libc's (--wrap): the encoding is
- * always UTF-8.  Those of libc depend on the locale, which is a file of the host that may be
- * missing or of another libc, and would load a library for another encoding.  Callers are curses
- * and terminal.c (writes_utf8()).  The program with shared libraries does not have them.
+ * Character conversions of the static program, which the linker uses instead of libc's (--wrap):
+ * the encoding is always UTF-8.  Libc's functions read the locale from files of the host, which may
+ * be missing or of another libc, and load a library for other encodings.  Callers are curses and
+ * terminal.c (writes_utf8()).  The program with shared libraries uses libc's functions.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -33,9 +33,9 @@
 #include "view/screen/terminal_keys.h"
 #include "view/screen/tty.h"
 
-#define ESCAPE_DELAY_MS 25  /* between Escape and what makes it the start of a key's sequence */
-#define SHOW_WAIT_MS	30  /* a frame may wait for the terminal as long as that */
-#define CLOSE_WAIT_MS	300 /* the last bytes, which restore the terminal, a little longer */
+#define ESCAPE_DELAY_MS 25  /* bytes that follow Escape within this time belong to its sequence */
+#define SHOW_WAIT_MS	30  /* longest wait until the terminal has taken the bytes of a frame */
+#define CLOSE_WAIT_MS	300 /* the same for the last bytes, which restore the terminal */
 
 struct terminal {
 	struct tty tty;
@@ -46,9 +46,9 @@ struct terminal {
 	char *locale;  /* LC_CTYPE before terminal_open() */
 	unsigned rows, columns;
 	bool utf8, mouse, suspended, anew, said_gone;
-	bool own_ground; /* curses knows the terminal's own colours as -1 */
+	bool own_ground; /* -1 is the terminal's default colour (use_default_colors()) */
 	int depth;	 /* colours; 0 = none are used */
-	int pairs[NR_SCREEN_STYLES][NR_SCREEN_STYLES]; /* of style and ground; -1 = not made yet */
+	int pairs[NR_SCREEN_STYLES][NR_SCREEN_STYLES]; /* by style and ground; -1 = not made yet */
 	struct screen *shown;			       /* the last screen given to curses */
 };
 
@@ -65,7 +65,7 @@ static void collect(struct terminal *t)
 		out->len += (size_t)size;
 		out->buf[out->len] = '\0';
 	} else {
-		t->anew = true; /* cannot happen; the terminal would show something else */
+		t->anew = true; /* output of curses is lost: the next frame is sent whole */
 	}
 	if (ftruncate(t->memory, 0) == 0)
 		lseek(t->memory, 0, SEEK_SET);
@@ -103,14 +103,14 @@ static const char *stand_in(const char *type)
 	return NULL;
 }
 
-/* Types that work on hosts without a terminfo database, such as an empty root directory. */
+/* Terminfo entries for hosts without a terminfo database, such as a container with ebeam only. */
 static const struct {
-	const char *type, *entry; /* as TERMINFO may hold it, in base64 */
+	const char *type, *entry; /* entry: "b64:...", a value that TERMINFO may have */
 } built_in[] = {
 #include "terminfo.h"
 };
 
-/* Puts a built-in entry into the environment, for curses; it stays, as ebeam runs no program. */
+/* Sets TERMINFO to a built-in entry, for curses.  It stays set: ebeam starts no other program. */
 static bool use_built_in(const char *type, int fd)
 {
 	int found = 0;
@@ -124,7 +124,7 @@ static bool use_built_in(const char *type, int fd)
 	return false;
 }
 
-/* The type to use in *type, or an error.  curses must not be set up yet. */
+/* Sets *type (NULL = $TERM) to the terminal type to use, or fails.  Before newterm() only. */
 static int choose_type(const char **type, int fd, struct error *err)
 {
 	const char *wanted = *type, *place;
@@ -203,7 +203,7 @@ static void remember(const struct terminal *t, bool mouse)
 	strbuf_free(&leave);
 }
 
-/* Calls newterm(), and undoes the signal handlers that it installs. */
+/* Calls newterm(), and restores the signal handlers that it replaces. */
 static void start_screen(struct terminal *t, const char *type)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGTSTP, SIGTTOU, SIGWINCH};
@@ -252,8 +252,9 @@ static void start_modes(struct terminal *t, bool mouse)
 	tcsetattr(t->tty.fd, TCSANOW, &t->tty.during);
 }
 
-/* Asks for mouse reports as decimal numbers (SGR mode, 1006), as the older ones end at column 223,
- * and the entries of tmux and screen ask for nothing else.  Terminals without it send the older. */
+/* Switches mouse reports to decimal numbers (SGR mode, 1006): the older format ends at column 223,
+ * and the terminfo entries of tmux and screen do not switch.  A terminal without it keeps the
+ * older. */
 static void ask_reports(struct terminal *t, bool wanted)
 {
 	if (t->mouse)
@@ -305,7 +306,8 @@ static int start(struct terminal *t, const struct terminal_options *o, struct er
 	return 0;
 }
 
-/* Found by trying, as the static program has functions of its own (static_locale.c). */
+/* Does wcrtomb() write UTF-8?  Tested by a call: the static program always does, whatever the
+ * locale (static_locale.c). */
 static bool writes_utf8(void)
 {
 	char bytes[MB_LEN_MAX];
@@ -354,7 +356,7 @@ int terminal_open(struct terminal **out, const struct terminal_options *o, struc
 	return rc;
 }
 
-/* Leaves the screen and puts the modes back. */
+/* Leaves the full screen and restores the terminal's modes. */
 static void leave(struct terminal *t)
 {
 	if (t->suspended)
@@ -364,7 +366,7 @@ static void leave(struct terminal *t)
 	collect(t);
 	ask_reports(t, false);
 	tty_send(&t->tty, CLOSE_WAIT_MS);
-	if (tty_remembered()) /* unless a signal handler has done it */
+	if (tty_remembered()) /* no signal handler has restored them */
 		tcsetattr(t->tty.fd, TCSANOW, &t->tty.before);
 }
 
@@ -376,7 +378,7 @@ void terminal_close(struct terminal *t)
 		leave(t);
 		if (!terminal_pending(t))
 			tty_forget();
-		tty_restore(); /* if the terminal did not take what leave() sent */
+		tty_restore(); /* without effect unless bytes of leave() are still to be sent */
 		if (t->input)
 			delwin(t->input);
 		delscreen(t->screen);
@@ -441,7 +443,7 @@ void terminal_resume(struct terminal *t)
 	tcsetattr(t->tty.fd, TCSANOW, &t->tty.during);
 	t->suspended = false;
 	t->anew = true;
-	ask_reports(t, true); /* terminal_key() checks the size */
+	ask_reports(t, true); /* the next terminal_key() finds out if the size has changed */
 }
 
 void terminal_redraw(struct terminal *t)
@@ -451,7 +453,8 @@ void terminal_redraw(struct terminal *t)
 
 /* ---- showing --------------------------------------------------------------------------------- */
 
-/* A colour of the palette as a number of this terminal. */
+/* The number that this terminal has for a colour of the palette; for -1 without default colours
+ * `otherwise`. */
 static int color_of(const struct terminal *t, int16_t color, int otherwise)
 {
 	if (color < 0)
@@ -475,7 +478,7 @@ static int pair_of(struct terminal *t, const struct screen_cell *cell)
 	if (colors.ink >= 0 || colors.ground >= 0)
 		*pair = alloc_pair(color_of(t, colors.ink, COLOR_WHITE),
 				   color_of(t, colors.ground, COLOR_BLACK));
-	*pair = MAX(*pair, 0); /* pairs may be used up */
+	*pair = MAX(*pair, 0); /* alloc_pair() fails if no pair is left: default colours */
 	return *pair;
 }
 
@@ -514,7 +517,7 @@ static void put_text(struct terminal *t, int row, int column, const wchar_t *tex
 	cchar_t c;
 
 	if (setcchar(&c, text, attributes_of(t, cell), 0, &pair) == OK)
-		mvadd_wch(row, column, &c); /* ERR at the last cell of all, which it draws */
+		mvadd_wch(row, column, &c); /* draws the last cell of the screen, but returns ERR */
 }
 
 static void put_cell(struct terminal *t, unsigned row, unsigned column,
@@ -538,7 +541,7 @@ static void put_cell(struct terminal *t, unsigned row, unsigned column,
 static void put_row(struct terminal *t, const struct screen *s, unsigned row)
 {
 	unsigned columns = MIN(t->columns, screen_columns(s));
-	bool before = false; /* the cell before was put */
+	bool before = false; /* the cell to the left has changed */
 
 	for (unsigned column = 0; column < columns; column++) {
 		const struct screen_cell *cell = screen_at(s, row, column);

@@ -47,9 +47,9 @@ enum terminal_key_kind {
 	TERMINAL_KEY_INSERT,
 	TERMINAL_KEY_DELETE,
 	TERMINAL_KEY_FUNCTION, /* c: 1 for F1 to 12 */
-	TERMINAL_KEY_MOUSE,    /* pressed at row, column: button, or wheel */
+	TERMINAL_KEY_MOUSE,    /* at row, column a button was pressed or the wheel turned */
 	TERMINAL_KEY_RESIZE,   /* terminal_size() has changed: draw again */
-	TERMINAL_KEY_GONE,     /* hung up; only every second call, to end loops over keys */
+	TERMINAL_KEY_GONE,     /* hung up; each second call returns false, to end loops over keys */
 };
 
 struct terminal_key {
@@ -67,13 +67,15 @@ struct terminal_key {
 int terminal_open(struct terminal **out, const struct terminal_options *o, struct error *err);
 void terminal_close(struct terminal *t); /* restores the terminal; NULL ok */
 
-/* Readable when terminal_key() may return a key; to be called after SIGWINCH, too. */
+/* A descriptor that is readable when terminal_key() may return a key.  After SIGWINCH
+ * terminal_key() is to be called, too. */
 int terminal_fd(const struct terminal *t);
 void terminal_size(const struct terminal *t, unsigned *rows, unsigned *columns);
 bool terminal_utf8(const struct terminal *t);  /* for screen_set_utf8() */
 bool terminal_color(const struct terminal *t); /* for screen_set_color() */
 
-/* False: not shown, as an earlier frame is not sent yet (or the terminal is suspended, or gone). */
+/* False: the screen was not shown, as an earlier frame is not sent yet, or the terminal is
+ * suspended or gone. */
 bool terminal_show(struct terminal *t, const struct screen *s);
 /* The next terminal_show() sends the whole screen: for Ctrl-L. */
 void terminal_redraw(struct terminal *t);

@@ -30,7 +30,7 @@ static bool decode_mouse(struct terminal_key *out)
 	return out->wheel || out->button;
 }
 
-/* Keys that curses has a name for; false: the key is not used. */
+/* Translates a KEY_* code of curses; false: no struct terminal_key stands for that key. */
 static bool decode_named(wint_t code, struct terminal_key *out)
 {
 	static const struct {
@@ -62,8 +62,8 @@ static bool decode_named(wint_t code, struct terminal_key *out)
 	return false;
 }
 
-/* A mouse report of xterm's mode 1006: "button;column;rowM", with "m" instead of "M" for a release;
- * `text` begins after "ESC [ <". */
+/* Decodes a mouse report of xterm's mode 1006 without its begin "ESC [ <": "button;column;rowM", m
+ * for a release.  False: it is not a press of a button or a turn of the wheel. */
 static bool decode_report(const char *text, struct terminal_key *out)
 {
 	unsigned button, column, row;
@@ -74,7 +74,7 @@ static bool decode_report(const char *text, struct terminal_key *out)
 		return false;
 	*out = (struct terminal_key){
 		.kind = TERMINAL_KEY_MOUSE, .row = row - 1, .column = column - 1};
-	button &= ~28u; /* with Shift, Alt, Control */
+	button &= ~28u; /* without the bits of Shift, Alt, Control */
 	if (button == 64 || button == 65)
 		out->wheel = button == 64 ? -1 : 1;
 	else if (button < 3)
@@ -82,8 +82,9 @@ static bool decode_report(const char *text, struct terminal_key *out)
 	return out->wheel || out->button;
 }
 
-/* Sequences of keys, after "ESC [" or "ESC O", of terminals that differ from their $TERM: PuTTY's
- * Home, the arrows of the other mode, rxvt's End. */
+/* Decodes the sequence of a key behind "ESC [" or "ESC O", for terminals that send other sequences
+ * than the terminfo entry of their $TERM has: PuTTY's Home, arrows in the other keypad mode, rxvt's
+ * End. */
 static bool decode_known(const char *text, struct terminal_key *out)
 {
 	static const struct {

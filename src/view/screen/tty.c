@@ -68,7 +68,7 @@ static int open_own(int fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	own = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	/* Another user's terminal cannot be opened: the duplicate may block. */
+	/* A terminal of another user cannot be opened: writes to a duplicate of fd may block. */
 	return own >= 0 ? own : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The descriptor of a terminal: its output buffer, its modes, and how they are restored when the
- * program ends in any way.  It never blocks for long.  What is shown is up to terminal.c.
+ * program ends in any way.  It never blocks for long.  terminal.c decides what is shown.
  */
 #ifndef EBEAM_VIEW_TTY_H
 #define EBEAM_VIEW_TTY_H
@@ -20,9 +20,9 @@ struct tty {
 	size_t sent;
 };
 
-/* Borrows fd.  Modes are read, not changed. */
+/* The caller keeps owning fd.  Reads the modes to tty->before; does not change them. */
 int tty_open(struct tty *tty, int fd, struct error *err);
-void tty_close(struct tty *tty); /* fd -1: nothing */
+void tty_close(struct tty *tty); /* tty->fd -1 is allowed */
 
 /* Sends as much as the terminal takes within wait_ms; sets `gone` if it has been hung up. */
 void tty_send(struct tty *tty, int wait_ms);
@@ -31,8 +31,9 @@ bool tty_pending(const struct tty *tty);
 bool tty_is_gone(struct tty *tty);
 
 /*
- * Arranges what tty_restore() does, once: it sends `leave` (NUL-terminated) and sets the modes
- * `before`.  exit(3) calls it, unless tty_forget() was called.
+ * Sets what the next tty_restore() does: it sends `leave` (NUL-terminated) and sets the modes
+ * tty->before.  exit(3) calls tty_restore(), which then does nothing if it or tty_forget() was
+ * called before.
  */
 void tty_remember(const struct tty *tty, const char *leave);
 bool tty_remembered(void);

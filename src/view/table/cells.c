@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 
-/* Rounds; limited to what llround() can return. */
+/* Rounds to an integer; at most 9e18, as llround() returns a signed 64-bit number. */
 static uint64_t whole(double n)
 {
 	return (uint64_t)llround(fmin(n, 9e18));

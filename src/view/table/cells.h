@@ -12,9 +12,10 @@ void cell_rate(struct strbuf *out, double rate);   /* per second: "12,345", "0.3
 void cell_bytes(struct strbuf *out, double bytes); /* "1.2 MiB" */
 void cell_ns(struct strbuf *out, double ns);	   /* "12.3 us" */
 
-/* NAN for UINT64_MAX, which stands for what is not known (EVENT_UNKNOWN and others). */
+/* n, or NAN if n is UINT64_MAX, which means that a value is not known (EVENT_UNKNOWN and
+ * others). */
 double cell_known(uint64_t n);
-/* As qsort(3): largest first, what is not known (NAN) last. */
+/* For qsort(3): largest numbers first, NAN (not known) last. */
 int cell_by_number(double a, double b);
 
 #endif

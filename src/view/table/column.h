@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Columns of tables.  A registry is an array of them.  Most name a member of the row and its type,
- * from which the text of a cell, the order and the JSON field follow; others have functions for
- * that.  The last one has no name; its json(), if any, writes fields that are no column.
+ * Columns of tables.  A registry is an array of the columns of one kind of row.  Most columns name
+ * a member of the row and its type, which define the text of a cell, the order of rows and the JSON
+ * field; other columns have functions for these.  A column without name ends the registry; its
+ * json(), if any, writes JSON fields for which there is no column.
  */
 #ifndef EBEAM_VIEW_COLUMN_H
 #define EBEAM_VIEW_COLUMN_H
@@ -21,7 +22,7 @@ enum table_align { TABLE_LEFT, TABLE_RIGHT };
  * set, a double that is NaN, a text that is NULL or empty, a name that is NULL.
  */
 enum table_type {
-	TABLE_OWN,     /* only by text(), compare() and json() */
+	TABLE_OWN,     /* no member: text(), compare() and json() define it */
 	TABLE_TEXT,    /* const char *, or (by its size) an array of characters */
 	TABLE_NAME,    /* struct table_name: "My.Worker"; JSON: "Elixir.My.Worker" */
 	TABLE_FLAG,    /* bool: "yes", "no" */
@@ -49,8 +50,8 @@ struct table_list {
 };
 
 struct table_column {
-	const char *name;  /* as in --columns and --sort, and the JSON field of the same meaning */
-	const char *title; /* heading */
+	const char *name;	/* in --columns and --sort; also the name of the JSON field */
+	const char *title;	/* heading */
 	enum table_align align; /* numbers are always aligned right */
 	bool hidden;		/* only shown with --columns */
 	/* Adds the text of the cell; nothing = shown as "-". */
@@ -61,8 +62,8 @@ struct table_column {
 	/* Writes the JSON field.  NULL = as the type; of TABLE_OWN as a string. */
 	void (*json)(struct jsonw *w, const char *name, const void *row, const void *ctx);
 	enum table_type type;
-	uint16_t offset, size;		   /* of the member; size 0 = there is none: */
-	double (*number)(const void *row); /* computes the value, of a number's type */
+	uint16_t offset, size;		   /* of the member; size 0 = no member, but number() */
+	double (*number)(const void *row); /* computes the value; `type` is one of numbers */
 	uint16_t torn; /* offset of a bool that adds "~" to the text; 0 = none */
 };
 
@@ -71,8 +72,8 @@ struct table_column {
 /* A row of a registry: {TABLE_FIELD("size", "OBJECTS", COUNT, struct ets_row, objects)}. */
 #define TABLE_FIELD(id, heading, kind, row, member)                                                \
 	.name = (id), .title = (heading), .type = TABLE_##kind, TABLE_MEMBER(row, member)
-/* The same for a number that is computed by the function `of_row`; NAN = not known.  TABLE_VALUE()
- * makes such a function of an expression of `r`, the row. */
+/* A row of a registry for a number that the function `of_row` computes; NAN = not known.
+ * TABLE_VALUE() makes such a function of an expression in which `r` is the row. */
 #define TABLE_NUMBER(id, heading, kind, of_row)                                                    \
 	.name = (id), .title = (heading), .type = TABLE_##kind, .number = (of_row)
 
@@ -85,12 +86,12 @@ struct table_column {
 	}
 
 bool table_is_right(const struct table_column *c);
-/* Adds the text of a cell; nothing = not known. */
+/* Adds the text of a cell; adds nothing if the value is not known. */
 void table_cell(const struct table_column *c, struct strbuf *out, const void *row, const void *ctx);
 /* Is a column ordered by the text of its cells?  Then table_compare() cannot be used. */
 bool table_compares_text(const struct table_column *c);
 int table_compare(const struct table_column *c, const void *a, const void *b);
-/* json() of a column that is no JSON field: writes nothing. */
+/* For column.json: writes nothing, as the column is no JSON field. */
 void table_json_none(struct jsonw *w, const char *name, const void *row, const void *ctx);
 /* Writes the field of a column, in an object that has begun. */
 void table_json_field(const struct table_column *c, struct jsonw *w, const void *row,

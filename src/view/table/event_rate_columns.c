@@ -10,8 +10,8 @@
 
 #define ROW(p) ((const struct event_rate *)(p))
 
-/* The rate to sort by.  Kinds that are sampled and have no rate yet, or were dropped, come first:
- * these are the most frequent ones. */
+/* The rate to sort by.  Kinds that are sampled and have no rate yet, or that were dropped as too
+ * frequent, come first: only the most frequent kinds are sampled or dropped. */
 static double rank(const struct event_rate *r)
 {
 	if (!isnan(r->rate))
@@ -29,7 +29,7 @@ static double lost(const struct event_rate *r)
 	return r->lost == EVENT_UNKNOWN ? 0 : (double)r->lost;
 }
 
-/* "~" if the total was scaled up from samples. */
+/* The total, with "~" if it was scaled up from samples. */
 static void col_total(struct strbuf *out, const void *row, const void *ctx)
 {
 	const struct event_rate *r = ROW(row);

@@ -9,7 +9,7 @@
 /* Rows are struct event_rate. */
 extern const struct table_column event_rate_columns[];
 
-/* panel_source.style: kinds that are not watched, or only sampled, look different. */
+/* For panel_source.style: the style shows kinds that are not observed, or only sampled. */
 enum screen_style event_rate_style(const void *row, const void *ctx,
 				   const struct table_column *column);
 

@@ -9,7 +9,7 @@
 #include "base/units.h"
 
 #define BAR_WIDTH 40u
-#define GAP_ROWS  3u /* so many empty rows become one line */
+#define GAP_ROWS  3u /* this many empty rows, or more, become one line "..." */
 
 void histogram_format_value(struct strbuf *out, uint64_t value, enum histogram_unit unit)
 {
@@ -35,7 +35,7 @@ void histogram_format_value(struct strbuf *out, uint64_t value, enum histogram_u
 	}
 }
 
-/* The values of row i are low_of(i) .. high_of(i), a range between powers of two. */
+/* Row i counts the values low_of(i) .. high_of(i): 0; 1; 2 .. 3; 4 .. 7; ... */
 static uint64_t low_of(unsigned int row)
 {
 	return row ? 1ull << (row - 1) : 0;
@@ -95,7 +95,7 @@ static void write_row(FILE *f, const struct histogram *h, unsigned int row, uint
 	struct strbuf range = STRBUF_INIT;
 
 	if (nr && !bar)
-		bar = 1; /* any value is visible */
+		bar = 1; /* a row with any value has a bar */
 	memset(stars, '#', bar);
 	stars[bar] = '\0';
 	histogram_format_value(&range, low_of(row), unit);

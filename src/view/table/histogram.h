@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A histogram as text: one line with its figures, then one for each power of two. */
+/* A histogram as text: a line with count and percentiles, then a line for each power of two. */
 #ifndef EBEAM_VIEW_HISTOGRAM_H
 #define EBEAM_VIEW_HISTOGRAM_H
 
@@ -20,8 +20,8 @@ enum histogram_unit {
 /*
  *   run-queue latency  12,345  p50 4.1 us  p90 12 us  p99 130 us  max 2.1 ms
  *        2 us .. 4 us    1,234 |##########                              |
- * Many empty ranges in a row become a line "...".  Counts are multiplied by `scale` >= 1, if events
- * were sampled.  Of an empty histogram only the first line is written.
+ * Three or more empty lines are replaced by a line "...".  Counts are multiplied by `scale` (>= 1:
+ * the events were sampled).  Of an empty histogram only the first line is written.
  */
 void histogram_write(FILE *f, const char *title, const struct histogram *h,
 		     enum histogram_unit unit, double scale);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See hot.h.  Shares are of all samples of the snapshot. */
+/* See hot.h.  Shares are percent of all samples of the snapshot. */
 #include "view/table/hot.h"
 
 #include <inttypes.h>
@@ -91,7 +91,7 @@ static void process_name(struct strbuf *out, const void *row, const void *ctx)
 	const struct snap_process *p = row;
 
 	(void)ctx;
-	/* A process without a name has its pid as name, which is in another column. */
+	/* The name of a process without a name is its pid, which has a column of its own. */
 	if (strcmp(p->name, p->pid) != 0)
 		strbuf_addstr(out, p->name);
 }
@@ -111,10 +111,10 @@ const struct table_column sampled_process_columns[] = {
 /* ---- differences -------------------------------------------------------------------------- */
 
 struct both {
-	uint64_t a, b; /* samples of the two sides */
+	uint64_t a, b; /* samples of the two snapshots */
 };
 
-/* A delta that would be shown as 0.0 is no change. */
+/* Is a delta (percentage points) large enough to be shown as other than 0.0? */
 static bool is_change(double delta)
 {
 	return delta >= 0.05 || delta <= -0.05;
@@ -211,7 +211,7 @@ static void write_head(FILE *f, const char *label, const struct snapshot *s)
 	struct strbuf amount = STRBUF_INIT;
 	char samples[32];
 
-	/* Only 100 % is shown as 100.0. */
+	/* 100.0 is shown only if it is exact: "%.1f" would round 99.95 up to it. */
 	if (complete < 100 && complete > 99.9)
 		complete = 99.9;
 	if (title) {

@@ -23,10 +23,10 @@ struct hot_options {
 
 /* Rows are struct snap_function; ctx points to a uint64_t, the number of all samples (100 %). */
 extern const struct table_column function_columns[];
-/* Likewise; rows are struct snap_process. */
+/* Rows are struct snap_process; ctx as for function_columns. */
 extern const struct table_column sampled_process_columns[];
 
-/* Write errors stay in the FILE. */
+/* Write errors are not reported here: ferror(f) shows them. */
 int hot_write(FILE *f, const struct snapshot *s, const struct hot_options *o, struct error *err);
 int hot_write_diff(FILE *f, const struct diff *d, const struct hot_options *o, struct error *err);
 

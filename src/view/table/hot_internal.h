@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parts of hot.c: cells and sections; and for a wall-clock profile, instead of functions, the time
- * of each state and functions by state (hot_states.c). */
+/* Shared by hot.c and hot_states.c, which writes wall-clock profiles: instead of the functions, the
+ * time of each state, and the functions of each state. */
 #ifndef EBEAM_VIEW_HOT_INTERNAL_H
 #define EBEAM_VIEW_HOT_INTERNAL_H
 
 #include "view/table/hot.h"
 
-double hot_share(uint64_t part, uint64_t all); /* percent; 0 of nothing */
+double hot_share(uint64_t part, uint64_t all); /* percent; 0 if all is 0 */
 void hot_add_share(struct strbuf *out, uint64_t part, uint64_t all);
 void hot_add_count(struct strbuf *out, uint64_t n);
 void hot_add_time(struct strbuf *out, uint64_t ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See hot_internal.h.  Shares are of the sum of the times of all processes in the snapshot. */
+/* See hot_internal.h.  Shares are percent of the sum of the times of all processes. */
 #include "view/table/hot_internal.h"
 
 #include <stdlib.h>
@@ -21,9 +21,9 @@ struct state_function {
 	uint64_t self, total;
 };
 
-/* Sums of a snapshot, the context of cells. */
+/* The ctx of the tables. */
 struct hot_sums {
-	uint64_t all;
+	uint64_t all; /* sum of a snapshot: ns if is_time, else samples */
 	bool is_time;
 };
 
@@ -110,8 +110,9 @@ static void function_kind(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addstr(out, frame_kind_name(((const struct state_function *)row)->function->kind));
 }
 
-/* Is the function only that of the process's last stop?  Of a running process the current function
- * is in registers of the CPU, except for BIFs and NIFs on dirty schedulers. */
+/* Is the function only the one in which the process last stopped?  While a process runs, its
+ * current function is in registers of the CPU; memory shows it only for BIFs and NIFs on dirty
+ * schedulers. */
 static bool is_last_stop(const struct state_function *f)
 {
 	return f->kind == SAMPLE_RUNNING && f->self && f->function->kind == FRAME_ERLANG;
@@ -160,7 +161,8 @@ static void take_states(struct hot_states *h)
 	qsort(h->states, h->nr_states, sizeof(*h->states), compare_states);
 }
 
-/* Adds a stack to the sums of its functions, to each only once. */
+/* Adds the weight of a stack to the sums of its functions: once to each total, however often the
+ * function is in the stack. */
 static void take_stack(const struct snapshot *s, const struct snap_stack *stack, uint32_t number,
 		       struct state_function *sums, uint32_t *last)
 {
@@ -190,7 +192,7 @@ static int compare_functions(const void *a, const void *b)
 	return (x->function > y->function) - (x->function < y->function);
 }
 
-/* Appends the functions of a state. */
+/* Appends the functions of a state to h->functions, those with most self time first. */
 static void take_functions(struct hot_states *h, enum sample_kind kind)
 {
 	const struct snapshot *s = h->s;
@@ -214,8 +216,9 @@ static void take_functions(struct hot_states *h, enum sample_kind kind)
 	free(last);
 }
 
-/* Leaves out functions beyond `limit` rows.  Each state has its part of the rows, so that those
- * with little time are not left out; rows that a state does not need go to the first states. */
+/* Leaves out functions beyond `limit` rows.  Each state gets an equal number of rows, so that
+ * states with little time have functions, too; the first states get the rows that others do not
+ * need. */
 static void keep_rows(struct hot_states *h, size_t limit)
 {
 	size_t rows[NR_SAMPLE_KINDS] = {0}, keep[NR_SAMPLE_KINDS], left = limit, kept = 0, at = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See process_columns.h.  JSON is not written by jsonw, for speed: with a million processes each
- * nanosecond for a field is a millisecond. */
+/* See process_columns.h.  For speed JSON is not written by jsonw: for a million processes each
+ * nanosecond a field takes is a millisecond in all. */
 #include "view/table/process_columns.h"
 
 #include <inttypes.h>
@@ -94,7 +94,7 @@ static inline int by_number(const void *a, const void *b, enum process_field fie
 	return x > y ? -1 : x < y;
 }
 
-/* Orders pids of this node by number, and those of other nodes, and none, behind them. */
+/* Orders pids of this node by number; behind them pids of other nodes, and rows without a pid. */
 static int by_pid(uint64_t a, uint64_t b)
 {
 	uint64_t x = a << 32 | a >> 32, y = b << 32 | b >> 32;
@@ -188,7 +188,7 @@ uint64_t process_columns_fields(const char *columns)
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-/* Bytes for all keys and numbers of a row; room for strings is added by put_string(). */
+/* Bytes that all keys and numbers of a row need at most; put_string() adds room for strings. */
 #define ROW_ROOM 2048u
 
 struct writer {
@@ -227,7 +227,7 @@ static void put_bool(struct writer *w, bool b)
 	put(w, b ? "true" : "false", b ? 4 : 5);
 }
 
-/* Puts a string of any length; makes room for it. */
+/* Appends a string of any length, after growing the buffer for it. */
 static void put_string(struct writer *w, const struct process_string *s)
 {
 	w->out->len = (size_t)(w->p - w->out->buf);
@@ -265,7 +265,7 @@ static void put_rate(struct writer *w, float rate)
 		put(w, "null", 4);
 		return;
 	}
-	if (rate == 0) { /* most */
+	if (rate == 0) { /* most rates are: avoids snprintf() */
 		put(w, "0", 1);
 		return;
 	}
@@ -287,7 +287,7 @@ static void put_place(struct writer *w, const struct process_strings *s,
 	*w->p++ = '}';
 }
 
-/* Puts the key of a field; false if the field is not wanted. */
+/* Appends the key of a field; false, without appending, if w->fields lacks the field. */
 static bool key(struct writer *w, enum process_field field, const char *text, size_t len)
 {
 	if (!(w->fields & 1ull << field))

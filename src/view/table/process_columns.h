@@ -12,8 +12,8 @@ struct process_match;
 /* ctx of the table. */
 struct process_columns_ctx {
 	const struct process_strings *strings;
-	unsigned int max_width;	     /* longer texts are truncated; 0 = none are */
-	struct process_match *match; /* for process_row_matches(); NULL if that is not called */
+	unsigned int max_width;	     /* longer texts are truncated; 0 = no limit */
+	struct process_match *match; /* for process_row_matches(); NULL if it is not called */
 };
 
 /* Rows are struct process_row; one column for each of PROCESS_FIELDS, with its name. */
@@ -27,10 +27,11 @@ extern const struct table_column process_columns[];
 	"pid,name,status,memory,memory_per_s,message_queue_len,message_queue_per_s,"               \
 	"reductions_per_s,current_function"
 
-/* Bit set of enum process_field of "a,b"; unknown names are left out. */
+/* The fields that "a,b" names, as bits 1 << enum process_field; unknown names are ignored. */
 uint64_t process_columns_fields(const char *columns);
 
-/* Default fields of JSON, and fields that are not among them; rates are, with --watch. */
+/* Fields that JSON has only if they are asked for (rates also with --watch); and all others, the
+ * default. */
 #define PROCESS_JSON_NOT                                                                           \
 	(1ull << PROCESS_FIELD_NAME | 1ull << PROCESS_FIELD_MONITORED_BY |                         \
 	 1ull << PROCESS_FIELD_TORN | 1ull << PROCESS_FIELD_STALE |                                \

@@ -45,7 +45,7 @@ static bool pid_matches(struct process_match *m, const struct process_strings *s
 	char buf[PROCESS_PID_SIZE];
 	int size = process_pid_format(pid, buf);
 
-	if (size < 0) /* of another node */
+	if (size < 0) /* a pid of another node: its text is a string */
 		return name_matches(m, s, (uint32_t)pid, text, len);
 	return characters_contain(buf, (size_t)size, text, len);
 }
@@ -60,7 +60,7 @@ bool process_row_matches(const void *row, const void *ctx, const char *text, siz
 		begin(m, c->strings, text, len);
 		return false;
 	}
-	return name_matches(m, c->strings, process_row_name(r), text, len) || /* as written */
+	return name_matches(m, c->strings, process_row_name(r), text, len) || /* as shown */
 	       name_matches(m, c->strings, r->registered, text, len) ||
 	       name_matches(m, c->strings, r->label, text, len) ||
 	       name_matches(m, c->strings, r->initial_call, text, len) ||

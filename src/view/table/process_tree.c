@@ -10,9 +10,9 @@
 #include "view/table/process_columns.h"
 #include "view/table/table.h"
 
-#define SAME_MAX       6  /* leaves of one name that are all shown */
-#define SAME_SHOWN     3  /* of them, if there are more */
-#define INDENT_MAX     40 /* levels that are drawn */
+#define SAME_MAX       6  /* up to so many leaves of one name and parent are all shown */
+#define SAME_SHOWN     3  /* if there are more, so many of them */
+#define INDENT_MAX     40 /* levels of the tree that are indented */
 #define NAME_MAX_BYTES 60 /* longer names are truncated */
 
 /* ---- the tree ----------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ static void find_above(struct process_tree *t, const uint64_t *ancestors)
 	free(names);
 }
 
-/* The children of each row, as linked lists in the order of pids. */
+/* The children of each row, as linked lists of rows in the order of pids: first[parent], next[]. */
 struct children {
 	uint32_t *first, *next;
 	uint32_t roots;
@@ -106,7 +106,8 @@ static void find_children(const struct process_tree *t, struct children *c)
 	free(pids);
 }
 
-/* Adds one root and all below it to t->order, depth first; t->above leads back up. */
+/* Appends a root and all rows below it to t->order (nr rows so far), depth first.  Returns the new
+ * number of rows. */
 static size_t order_from(struct process_tree *t, const struct children *c, uint32_t root,
 			 bool *seen, size_t nr)
 {
@@ -149,8 +150,8 @@ static void order_all(struct process_tree *t)
 	find_children(t, &c);
 	for (uint32_t row = c.roots; row != PROCESS_TREE_ROOT; row = c.next[row])
 		nr = order_from(t, &c, row, seen, nr);
-	/* Rows of a circle are below no root: the first one found becomes a root.  Its former
-	 * parent still has it in its list, but skips rows that were seen. */
+	/* Rows of a circle are below no root: the first one found becomes a root.  It stays in the
+	 * list of its former parent, where order_from() skips it, as it was seen. */
 	for (uint32_t row = 0; row < t->nr; row++)
 		if (!seen[row]) {
 			t->above[row] = PROCESS_TREE_ROOT;
@@ -189,11 +190,12 @@ void process_tree_free(struct process_tree *t)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* A line of a process, or of the rest of a group of leaves: then `row` is one of them. */
+/* A line for a process; or for the leaves of a group that are not shown: `row` is then one of
+ * them. */
 struct line {
 	const struct process_row *row;
-	char *branch; /* owned; the lines of the tree before the name */
-	uint32_t nr;  /* 0 = a process; else the size of the rest */
+	char *branch; /* owned; lines in front of the name that draw the tree */
+	uint32_t nr;  /* 0 = a process; else how many leaves are not shown */
 	uint64_t memory, messages, reductions;
 };
 
@@ -238,7 +240,7 @@ static void text_line_pid(struct strbuf *out, const void *p, const void *ctx)
 		column(out, p, ctx, PROCESS_FIELD_PID);
 }
 
-/* A number; of a group the sum. */
+/* A number of a process, or the sum of the leaves that are not shown. */
 static void text_sum(struct strbuf *out, const void *p, const void *ctx, enum process_field field)
 {
 	struct process_row sum = *LINE(p)->row;
@@ -297,7 +299,7 @@ struct drawing {
 	struct lines *lines;
 	const uint32_t *shown; /* rows that are shown, in the order of the tree */
 	size_t nr;
-	const uint32_t *last; /* of each row: is it the last one that is shown below its parent? */
+	const uint32_t *last; /* by row: 1 if it is the last one shown below its parent */
 	bool all;
 };
 
@@ -306,7 +308,7 @@ static bool is_leaf(const struct drawing *d, size_t i)
 	return i + 1 == d->nr || d->t->depth[d->shown[i + 1]] <= d->t->depth[d->shown[i]];
 }
 
-/* "│  ├─ " */
+/* The lines in front of the i-th row shown: "│  ├─ ".  malloc'ed. */
 static char *branch(const struct drawing *d, size_t i)
 {
 	struct strbuf out = STRBUF_INIT;
@@ -341,7 +343,8 @@ static int by_memory(const void *va, const void *vb)
 	return a->key > b->key ? -1 : a->key < b->key ? 1 : a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* Adds lines for the leaves [from, to) of one name and parent: some, and one for the rest. */
+/* Adds lines for the leaves [from, to) of one name and parent: SAME_SHOWN with most memory, and one
+ * line for all others. */
 static void add_group(struct drawing *d, size_t from, size_t to)
 {
 	struct by_key *keys = xcalloc(to - from, sizeof(*keys));
@@ -400,7 +403,7 @@ void process_tree_write(FILE *f, const struct process_tree *t, bool all, bool co
 	for (size_t i = 0; i < t->nr; i++)
 		if (t->shown[t->order[i]])
 			shown[d.nr++] = t->order[i];
-	/* latest[]: the last child that is shown, of each row. */
+	/* latest[parent]: its last child that is shown; latest[t->nr]: the last root. */
 	for (size_t i = 0; i < d.nr; i++) {
 		uint32_t above = t->above[shown[i]];
 

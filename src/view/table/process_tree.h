@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes as a tree by who started whom.  Of many leaves of one name and parent only some are
- * shown: of a pool of a thousand workers the three with the most memory, and a line for the rest.
+ * Processes as a tree: below each process those that it spawned.  Of many leaves with the same name
+ * and parent, such as a pool of a thousand workers, it shows the three with the most memory, and
+ * one line for all others.
  */
 #ifndef EBEAM_VIEW_PROCESS_TREE_H
 #define EBEAM_VIEW_PROCESS_TREE_H
@@ -17,17 +18,17 @@ struct process_tree {
 	const struct process_strings *strings;
 	const struct process_row *rows;
 	size_t nr;
-	uint32_t *above; /* of each row: the row of its parent; PROCESS_TREE_ROOT = none */
-	uint32_t *order; /* rows in the order of the tree */
-	uint32_t *depth; /* of each row */
-	bool *shown;	 /* of each row */
+	uint32_t *above; /* by row: the row of its parent; PROCESS_TREE_ROOT = none */
+	uint32_t *order; /* all rows, depth first */
+	uint32_t *depth; /* by row: number of rows above it */
+	bool *shown;	 /* by row */
 };
 
 /*
  * ancestors[i * PROCESS_TREE_ANCESTORS ...]: the ancestors of row i, nearest first: pids,
  * PROCESS_PID_TEXT with the id of a registered name, or PROCESS_PID_NONE.  The first of them that
- * is alive is the parent in the tree.  Circles are cut.  wanted[i]: row i is shown, with all rows
- * above it; NULL = all are.
+ * is alive is the parent in the tree.  In a circle of parents one row becomes a root.  wanted[i]:
+ * row i is shown, and all rows above it; wanted NULL: all rows are shown.
  */
 void process_tree_build(struct process_tree *t, const struct process_strings *strings,
 			const struct process_row *rows, size_t nr, const uint64_t *ancestors,

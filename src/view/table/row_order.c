@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See row_order.h.  Pivots come from a sample, as in Floyd and Rivest's selection; repeated until
- * few rows are between them. */
+/* See row_order.h.  Pivots come from a sample, as in Floyd and Rivest's selection.  Passes over the
+ * rows are repeated until few rows are between the pivots. */
 #include "view/table/row_order.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-#define SORT_ALL    2048u /* so few rows are sorted at once */
+#define SORT_ALL    2048u /* up to so many rows are sorted without a further pass */
 #define SAMPLE	    2048u
 #define MAX_WIDENED 3u /* how often pivots are moved further apart before all rows are sorted */
 
@@ -22,11 +22,11 @@ struct key {
 	char *text; /* of its cell, if the column is compared by text; owned */
 };
 
-/* Rows that include those with the wanted ranks. */
+/* Rows among which are those with the wanted ranks: after each pass fewer. */
 struct candidates {
-	const uint32_t *rows; /* NULL = 0, 1, ... */
+	const uint32_t *rows; /* NULL = the rows 0 .. nr - 1 */
 	size_t nr;
-	size_t base; /* rank of the first of them */
+	size_t base; /* how many rows are before all candidates */
 };
 
 static const void *row_at(const struct row_order *o, uint32_t row)
@@ -44,7 +44,8 @@ static bool by_text(const struct row_order *o)
 	return o->column && table_compares_text(o->column);
 }
 
-/* text_a, text_b: texts of the cells; unused if the column is not compared by text. */
+/* Compares rows a and b.  text_a, text_b: texts of their cells, used if the column is compared by
+ * text. */
 static int compare_rows(const struct row_order *o, uint32_t a, const char *text_a, uint32_t b,
 			const char *text_b)
 {
@@ -58,7 +59,7 @@ static int compare_rows(const struct row_order *o, uint32_t a, const char *text_
 		return (rc < 0) == o->reverse ? 1 : -1;
 	id_a = id_of(o, a);
 	id_b = id_of(o, b);
-	if (id_a == id_b) /* ids of a torn reading can be the same */
+	if (id_a == id_b) /* two rows of a torn reading can have the same id */
 		return a < b ? -1 : a > b;
 	return id_a < id_b ? -1 : 1;
 }
@@ -113,7 +114,8 @@ size_t row_order_nr(const struct row_order *o)
 
 /* ---- pivots ---------------------------------------------------------------------------------- */
 
-/* Takes a sorted sample, the same each time, so that a frame only depends on the rows. */
+/* A sorted random sample of SAMPLE candidates.  The seed is fixed, so that equal rows give equal
+ * screens. */
 static struct key *take_sample(const struct row_order *o, const struct candidates *c)
 {
 	struct key *sample = xmalloc(SAMPLE * sizeof(*sample));
@@ -126,7 +128,7 @@ static struct key *take_sample(const struct row_order *o, const struct candidate
 	return sample;
 }
 
-/* The standard deviation, in places of the sample, of where the candidate of a rank is in it. */
+/* Standard deviation of the position in the sample at which the candidate with `rank` would be. */
 static double deviation(double rank, double nr)
 {
 	double p = rank / nr;
@@ -134,8 +136,9 @@ static double deviation(double rank, double nr)
 	return sqrt(SAMPLE * p * (1 - p)) + 1;
 }
 
-/* Chooses places of the sample as pivots: rows before *low are almost surely before rank `from`,
- * rows behind *high behind rank `to`.  -1 = no pivot is needed. */
+/* Chooses two positions in the sample as pivots: rows before *low almost surely have ranks before
+ * `from`, rows behind *high ranks behind `to`.  -1 = no pivot, as it would be outside the
+ * sample. */
 static void place_pivots(double nr, double from, double to, unsigned int widened, long *low,
 			 long *high)
 {
@@ -151,7 +154,8 @@ static void place_pivots(double nr, double from, double to, unsigned int widened
 
 /* ---- one pass -------------------------------------------------------------------------------- */
 
-/* The candidates between two keys, either may be NULL; *below: how many are before `low`. */
+/* The candidates from key `low` to key `high` (NULL = no bound), malloc'ed; *below: number of
+ * candidates before `low`. */
 static uint32_t *rows_between(const struct row_order *o, const struct candidates *c,
 			      const struct key *low, const struct key *high, size_t *below,
 			      size_t *nr)
@@ -176,7 +180,8 @@ static uint32_t *rows_between(const struct row_order *o, const struct candidates
 	return kept.data;
 }
 
-/* Keeps candidates around the ranks from .. to; true if there are fewer, and no rank is lost. */
+/* Replaces the candidates by those between two pivots around the ranks from .. to.  False, without
+ * replacing: a wanted rank would be lost, or less than a quarter would be left out. */
 static bool narrow(const struct row_order *o, struct candidates *c, size_t from, size_t to,
 		   unsigned int widened, uint32_t **owned)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the rows at some ranks of an order without sorting all rows: of a million rows a screen
- * shows forty.  One pass compares each row with one or two pivots, taken from a sample, between
- * which the wanted rows are; only rows between the pivots are then sorted.
+ * Finds the rows with certain ranks (positions in the sorted order) without sorting all rows: of a
+ * million rows a screen shows forty.  A pass compares each row with one or two pivots from a random
+ * sample; the wanted rows are between the pivots, and only rows between them are sorted.
  *
  * The order is total: rows that are equal by the column are ordered by their ids.
  */
@@ -40,7 +40,7 @@ size_t row_order_nr(const struct row_order *o);
  */
 void row_order_window(const struct row_order *o, size_t first, size_t nr, struct row_window *w);
 
-/* How many of the rows to order are before this one: its rank, if it is one of them. */
+/* How many of the rows to be ordered are before `row`: its rank, if it is one of these rows. */
 size_t row_order_rank(const struct row_order *o, uint32_t row);
 
 #endif

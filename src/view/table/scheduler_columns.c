@@ -49,7 +49,7 @@ static double share(const struct top_scheduler *s, enum top_share_kind kind)
 	}
 TOP_SHARES(SHARE)
 
-/* How long the current time slice has lasted at least, as in `sched --now`. */
+/* The least time that the current time slice has lasted, as in `sched --now`. */
 static void col_at_least(struct strbuf *out, const void *row, const void *ctx)
 {
 	char buf[32];

@@ -19,7 +19,7 @@ void stack_show_frame_json(struct jsonw *w, const struct name_function *f,
 			   const struct name_frame *frame);
 /* "stack":[{mfa, file, line}], top first; null for stack 0. */
 void stack_show_json(struct jsonw *w, const struct names *names, uint32_t stack);
-/* The same, but an empty array for stack 0: for stacks that were asked for and may be empty. */
+/* As stack_show_json(), but [] for stack 0: for stacks that were recorded and may be empty. */
 void stack_show_frames_json(struct jsonw *w, const struct names *names, uint32_t stack);
 
 #endif

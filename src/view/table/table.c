@@ -53,7 +53,7 @@ static int unknown_column(const struct table *t, const char *name, size_t len, s
 	return -EINVAL;
 }
 
-/* Fills shown[]; number of columns or negative errno. */
+/* Fills shown[] with the columns that *o selects; returns their number or a negative errno. */
 static int choose_columns(const struct table *t, const struct table_options *o,
 			  const struct table_column **shown, struct error *err)
 {

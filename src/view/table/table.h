@@ -32,24 +32,24 @@ struct table_options {
 	unsigned int indent; /* spaces before each line */
 	unsigned int width;  /* of lines: a last column aligned left is truncated; 0 = no limit */
 	bool color;	     /* heading in bold */
-	bool write_more;     /* table_write_more() below the rows */
+	bool write_more;     /* calls table_write_more() below the rows */
 };
 
 /* Finds a column by its name or its heading; NULL = there is none. */
 const struct table_column *table_find_column(const struct table_column *columns, const char *name,
 					     size_t len);
 
-/* Checks the columns and the order of *o, as table_write() does: for use before rows are read,
- * which may be costly. */
+/* Checks the names in o->columns and o->sort as table_write() does, so that an error is reported
+ * before rows are read, which may take long.  0 or negative errno. */
 int table_check(const struct table *t, const struct table_options *o, struct error *err);
 
-/* Indices of the rows that are shown, in order; *order is malloc'ed.  Equal rows keep their
- * order.  Unknown column: ERROR_KIND_USAGE. */
+/* Indices of the rows that are shown, sorted; *order is malloc'ed.  Rows that compare as equal keep
+ * their order.  0 or negative errno; ERROR_KIND_USAGE: an unknown column. */
 int table_order(const struct table *t, const struct table_options *o, size_t **order, size_t *nr,
 		struct error *err);
 
-/* Heading and rows; no trailing spaces.  Does not check for write errors: the caller's FILE keeps
- * them. */
+/* Writes heading and rows without trailing spaces.  Does not report write errors: the caller checks
+ * ferror(f). */
 int table_write(FILE *f, const struct table *t, const struct table_options *o, struct error *err);
 
 /* Writes an array of the rows that are shown, in order, each an object with all columns, see
@@ -60,7 +60,7 @@ void table_json_rows(struct jsonw *w, const char *key, const struct table *t,
 /* Writes "(20 of 345; -n shows more)" if not all are shown. */
 void table_write_more(FILE *f, size_t shown, size_t all);
 
-/* Replaces characters that are not safe for a terminal, as in cells; keep_lines: but newlines. */
+/* Replaces characters that are not safe for a terminal, as in cells; keep_lines: not newlines. */
 void table_clean_text(struct strbuf *text, bool keep_lines);
 /* Writes text cleaned, with its newlines, and empties it. */
 void table_write_text(FILE *f, struct strbuf *text);

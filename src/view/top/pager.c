@@ -30,7 +30,7 @@ struct pager {
 	struct strbuf text;
 	bool headings, wrap, typing;
 	VEC(struct pager_row) rows;
-	bool cut_up;	  /* `rows` is up to date with text, width and wrap */
+	bool cut_up;	  /* `rows` was made from the current text, width and wrap */
 	size_t top, left; /* first row and column on the screen */
 	struct strbuf search;
 	size_t found; /* row of the last match */
@@ -45,7 +45,7 @@ int pager_open(struct pager **out, bool headings)
 	strbuf_init(&p->text);
 	strbuf_init(&p->search);
 	p->headings = headings;
-	p->height = 24; /* until it is drawn */
+	p->height = 24; /* pager_draw() sets the true size */
 	p->width = 80;
 	*out = p;
 	return 0;
@@ -139,7 +139,7 @@ static void cut_up(struct pager *p)
 	keep_in_sight(p);
 }
 
-/* Makes the rows anew, and keeps the text at the top of the screen there. */
+/* Makes `rows` anew, and scrolls so that the same text is at the top of the screen. */
 static void cut_up_again(struct pager *p)
 {
 	uint32_t at = p->rows.len ? p->rows.data[MIN(p->top, p->rows.len - 1)].at : 0;
@@ -154,7 +154,7 @@ static void cut_up_again(struct pager *p)
 
 /* ---- searching ------------------------------------------------------------------------------- */
 
-/* Where the word is next in text[from .. len-1]; `len` = nowhere. */
+/* Offset of the first match of p->search in text[from .. len-1]; `len` = there is none. */
 static size_t find_word(const struct pager *p, const char *text, size_t from, size_t len)
 {
 	size_t word = p->search.len;
@@ -172,8 +172,9 @@ static bool row_has_word(const struct pager *p, const struct pager_row *r)
 	return find_word(p, p->text.buf + r->at, 0, r->len) < r->len;
 }
 
-/* Goes to the next row with a match, in one direction, and on from the other end of the text.  It
- * starts at the last match if that is on the screen, else at the top of the screen. */
+/* Scrolls to the next row with a match: down (direction > 0) or up, and then on from the other end
+ * of the text.  Starts at the row of the last match if it is on the screen, else at the top of the
+ * screen; included: that row itself counts. */
 static void search(struct pager *p, bool included, int direction)
 {
 	size_t nr = p->rows.len, at = p->found;
@@ -224,7 +225,7 @@ static void draw_row(const struct pager *p, struct screen *s, unsigned row,
 
 	if (p->left)
 		skip = bytes_that_fit(text, r->len, p->left, &used);
-	/* A wide character that is half out of sight leaves a blank. */
+	/* A wide character of which the left edge cuts off a half is drawn as a blank. */
 	screen_text(s, row, p->screen_column + (unsigned)(used < p->left && skip < r->len),
 		    p->width, heading ? SCREEN_BOLD : SCREEN_PLAIN, text + skip, r->len - skip);
 	if (p->search.len)

@@ -22,7 +22,7 @@ int panel_open(struct panel **out, const char *columns, const char *sort)
 	p->sort = sort ? xstrdup(sort) : NULL;
 	strbuf_init(&p->filter);
 	strbuf_init(&p->filtered_by);
-	p->height = 25; /* until it is drawn */
+	p->height = 25; /* panel_draw() sets the true size */
 	p->width = 80;
 	*out = p;
 	return 0;
@@ -192,7 +192,8 @@ static void rub_out(struct panel *p)
 	p->filter.buf[len] = '\0';
 }
 
-/* PANEL_IGNORED: the key is no input of the filter, such as an arrow, which moves the selection. */
+/* A key while the filter is typed.  PANEL_IGNORED: it is no input of the filter; an arrow still
+ * moves the selection. */
 static enum panel_result filter_key(struct panel *p, const struct terminal_key *key)
 {
 	switch (top_action(TOP_IN_LINE, key)) {
@@ -250,7 +251,7 @@ static enum panel_result click(struct panel *p, const struct terminal_key *key,
 	return again ? PANEL_OPEN : PANEL_HANDLED;
 }
 
-/* Selects the first row, and none by its id. */
+/* Selects the first row, whichever that becomes: no row is followed by its id. */
 static void go_home(struct panel *p, const struct panel_source *source)
 {
 	panel_select(p, source, 0);
@@ -304,7 +305,7 @@ static enum panel_result table_key(struct panel *p, const struct terminal_key *k
 	if (move(p, action, source))
 		return PANEL_HANDLED;
 	switch (action) {
-	case TOP_ACTION_OPEN: /* selects the row by its id */
+	case TOP_ACTION_OPEN: /* from now on the selection follows the row by its id */
 		if (!p->nr)
 			return PANEL_HANDLED;
 		panel_select(p, source, p->rank);
@@ -312,7 +313,7 @@ static enum panel_result table_key(struct panel *p, const struct terminal_key *k
 	case TOP_ACTION_FILTER:
 		p->mode = PANEL_IN_FILTER;
 		break;
-	case TOP_ACTION_CLOSE: /* the filter first, then the selection */
+	case TOP_ACTION_CLOSE: /* clears the filter; without one, the selection */
 		if (p->filter.len)
 			panel_set_filter(p, "");
 		else if (p->follows)

@@ -21,20 +21,20 @@
 
 struct panel_source {
 	struct table table; /* at most UINT32_MAX rows; the same columns for each call */
-	/* An id that is the same for the same thing in each reading.  NULL: the index of the row
-	 * is its id. */
+	/* Id of the process, port, ... that a row is about; it does not change from reading to
+	 * reading.  NULL: the index of the row is its id. */
 	uint64_t (*id)(const void *row);
 	/*
 	 * Does a row match the filter `text` (len > 0)?  A row that matches a text must match each
-	 * prefix of it, too.  Before the rows it is called once with row NULL, to prepare for the
-	 * text.  NULL = a row matches if a cell shown that is aligned left (TABLE_LEFT) contains
-	 * the text, ignoring case.
+	 * prefix of the text, too.  For each text it is first called with row NULL, to prepare for
+	 * it.  matches NULL: a row matches if one of its cells shown that are aligned left
+	 * (TABLE_LEFT) contains the text, ignoring case.
 	 */
 	bool (*matches)(const void *row, const void *ctx, const char *text, size_t len);
-	/* How a cell looks; NULL = plain. */
+	/* Style of a cell; NULL = SCREEN_PLAIN for all. */
 	enum screen_style (*style)(const void *row, const void *ctx,
 				   const struct table_column *column);
-	/* Number of the reading: if it differs from the last call, rows have changed. */
+	/* Number of the reading of the node that the rows are from: a new number means new rows. */
 	uint64_t reading;
 	const char *nothing; /* text that is shown without rows; NULL = "nothing" */
 	const char *note;    /* text below the rows, if there is room; NULL = none */
@@ -53,8 +53,8 @@ struct panel;
 int panel_open(struct panel **out, const char *columns, const char *sort);
 void panel_close(struct panel *p); /* NULL ok */
 
-/* Heading and rows, and the menu of columns above them if it is open; clears its part of the
- * screen first. */
+/* Clears the rectangle on the screen, then draws heading and rows, and over them the menu of
+ * columns if it is open. */
 void panel_draw(struct panel *p, struct screen *s, unsigned row, unsigned column, unsigned height,
 		unsigned width, const struct panel_source *source);
 /* To be called after panel_draw(), as clicks refer to what was drawn. */
@@ -63,13 +63,13 @@ enum panel_result panel_key(struct panel *p, const struct terminal_key *key,
 
 /* The selected row; NULL = there are no rows. */
 const void *panel_selected(struct panel *p, const struct panel_source *source);
-/* The selected row if the user has chosen one, with a key or a filter, else NULL: then merely the
- * first row is selected. */
+/* The selected row if the user has chosen one, with a key or a filter; NULL: the first row is
+ * selected only because the user has chosen none. */
 const void *panel_chosen(struct panel *p, const struct panel_source *source);
 /* `sort` as in struct table_options. */
 void panel_set_sort(struct panel *p, const char *sort);
-const char *panel_sort(const struct panel *p); /* likewise, may be NULL */
-/* Adds the names of the columns shown, "a,b": the source has to read these. */
+const char *panel_sort(const struct panel *p); /* as set by panel_set_sort(); may be NULL */
+/* Adds the names of the columns shown, "a,b": values for these must be read from the node. */
 void panel_columns(const struct panel *p, const struct panel_source *source, struct strbuf *out);
 
 /* The text typed as the filter, "" = none. */
@@ -78,7 +78,7 @@ void panel_set_filter(struct panel *p, const char *text);
 bool panel_is_typing(const struct panel *p); /* keys are text of the filter */
 /* Is a menu open, which gets the keys? */
 bool panel_in_menu(const struct panel *p);
-/* Adds "12-40 of 1,000,000", as drawn last. */
+/* Adds "12-40 of 1,000,000": the rows drawn last. */
 void panel_describe(const struct panel *p, struct strbuf *out);
 
 #endif

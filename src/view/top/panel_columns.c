@@ -12,7 +12,7 @@
 
 #define MAX_COLUMNS 64u
 #define MIN_TEXT    10u /* least width of a truncated text */
-#define MIN_FIRST   12u /* the same of the first column, which names the row: "dirty cpu 12" */
+#define MIN_FIRST   12u /* least width of the first column, which names the row: "dirty cpu 12" */
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
@@ -69,7 +69,7 @@ void panel_show_column(struct panel *p, const struct table_column *c, bool shown
 		p->shown.len--;
 		memmove(old, old + 1, (p->shown.len - at) * sizeof(*old));
 	} else if (shown && !old && p->shown.len < MAX_COLUMNS) {
-		/* Inserted behind the last column that is before it in the registry. */
+		/* The new column stands where the order of the registry has it. */
 		while (at && p->shown.data[at - 1].column > c)
 			at--;
 		vec_push(&p->shown, column);
@@ -77,7 +77,7 @@ void panel_show_column(struct panel *p, const struct table_column *c, bool shown
 			(p->shown.len - 1 - at) * sizeof(column));
 		p->shown.data[at] = column;
 	}
-	p->filtered = false; /* the filter may be of cells that are shown */
+	p->filtered = false; /* without source->matches the filter depends on the columns shown */
 	p->first_column = 0;
 	panel_forget_widths(p);
 }
@@ -94,7 +94,7 @@ const struct table_column *panel_column_at(const struct panel *p, unsigned scree
 		const struct panel_column *c = &p->shown.data[i];
 		unsigned at = p->screen_column + c->at;
 
-		/* The gap behind a column belongs to it. */
+		/* A click into the gap behind a column counts for the column. */
 		if (c->width && screen_column >= at && screen_column <= at + c->width)
 			return c->column;
 	}
@@ -118,8 +118,8 @@ static size_t last_rank(const struct panel *p)
 	return p->height > 1 ? MIN(p->top + panel_height(p), p->nr) : p->top;
 }
 
-/* Columns become as wide as the widest cell drawn so far, and never narrower by themselves, so that
- * they do not move with each reading. */
+/* Sets natural widths: those of the widest cells drawn so far.  They never shrink, so that columns
+ * do not move with each reading. */
 static void measure(struct panel *p, const struct panel_source *source)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -146,8 +146,9 @@ static unsigned least(const struct panel *p, const struct panel_column *c)
 	return MIN(c->natural, c == p->shown.data ? MIN_FIRST : MIN_TEXT);
 }
 
-/* Sets the least widths of the columns that fit, from the left: the first one always, and the one
- * that rows are sorted by in preference to others.  Returns the width that remains. */
+/* Gives columns their least widths, from the left, as long as they fit: the first column in any
+ * case, and room for the one that rows are sorted by is reserved.  Returns the width that is
+ * left. */
 static unsigned choose_columns(struct panel *p)
 {
 	struct panel_column *sorted = p->sort_by ? panel_shown(p, p->sort_by) : NULL;
@@ -177,7 +178,8 @@ static unsigned choose_columns(struct panel *p)
 	return p->width - MIN(p->width, used);
 }
 
-/* Divides the width that is left evenly among truncated texts. */
+/* Divides the width that is left evenly among the columns that are narrower than their widest
+ * cell. */
 static void share_room(struct panel *p, unsigned left)
 {
 	while (left) {
@@ -255,7 +257,7 @@ static void draw_heading(const struct panel *p, struct screen *s)
 			continue;
 		strbuf_reset(&title);
 		strbuf_addstr(&title, c->column->title);
-		if (sorted) /* numbers: largest first; flags: yes; texts: from A to Z */
+		if (sorted) /* the arrow: down for largest first, or flags that are set first */
 			strbuf_addstr(&title, (table_is_right(c->column) ||
 					       c->column->type == TABLE_FLAG) != p->reverse
 						      ? "\xe2\x96\xbc"	 /* U+25BC */

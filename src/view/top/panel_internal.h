@@ -23,11 +23,11 @@ struct panel_column {
 struct panel {
 	enum panel_mode mode;
 
-	/* Columns.  names: those asked for, until the table is known. */
+	/* Columns.  names: "a,b" as given to panel_open(), until the table is known. */
 	char *names;
 	const struct table_column *registry; /* of `shown` and `sort_by`; NULL = not known yet */
 	VEC(struct panel_column) shown;
-	unsigned first_column; /* columns behind the first one that are scrolled out at the left */
+	unsigned first_column; /* how many columns behind the first are scrolled out at the left */
 	bool columns_cut;      /* columns, or parts of their texts, do not fit the screen */
 
 	char *sort; /* "a", "-a", NULL */
@@ -35,18 +35,18 @@ struct panel {
 	bool reverse;
 
 	struct strbuf filter;
-	bool filtered;		   /* `matching` is up to date with filter and reading */
+	bool filtered;		   /* `matching` is from filtered_by and the current reading */
 	VEC(uint32_t) matching;	   /* rows that match, if there is a filter */
 	struct strbuf filtered_by; /* the filter that `matching` was made with */
 
 	/* Rows. */
 	uint64_t reading;
 	size_t nr_rows;		  /* of the table, in the last call */
-	bool ordered;		  /* `window` is up to date with order, filter and reading */
+	bool ordered;		  /* `window` is for the current order, filter and reading */
 	struct row_window window; /* sorted rows: those on the screen, and some around them */
 	size_t nr;		  /* rows that match the filter */
 	size_t top, rank;	  /* rank of the first row on the screen, of the selected row */
-	bool follows;		  /* selected is the row `id`, wherever it goes; else `rank` */
+	bool follows;		  /* the selection stays on the row `id`; false: on `rank` */
 	uint64_t id;
 	uint32_t row; /* index in the table that the row `id` had last */
 
@@ -60,7 +60,7 @@ struct panel {
 /* panel_rows.c */
 struct row_order panel_order(const struct panel *p, const struct panel_source *source);
 unsigned panel_height(const struct panel *p); /* rows below the heading */
-/* Brings columns, filter, order and selection up to date with the source. */
+/* Updates columns, matching rows, order and selection to the rows of the source and the filter. */
 void panel_follow(struct panel *p, const struct panel_source *source);
 /* Index of the row at a rank that the window holds. */
 uint32_t panel_row_at(const struct panel *p, size_t rank);
@@ -71,7 +71,7 @@ void panel_scroll(struct panel *p, const struct panel_source *source, long rows)
 void panel_resolve_columns(struct panel *p, const struct panel_source *source);
 void panel_draw_table(struct panel *p, struct screen *s, const struct panel_source *source);
 void panel_show_column(struct panel *p, const struct table_column *c, bool shown);
-struct panel_column *panel_shown(struct panel *p, const struct table_column *c); /* NULL = not */
+struct panel_column *panel_shown(struct panel *p, const struct table_column *c); /* or NULL */
 /* The table's column that is drawn at a column of the screen; NULL = none. */
 const struct table_column *panel_column_at(const struct panel *p, unsigned screen_column);
 void panel_forget_widths(struct panel *p);

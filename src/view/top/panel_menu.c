@@ -6,7 +6,7 @@
 #include "view/top/panel_internal.h"
 #include "view/top/top_keys.h"
 
-#define MENU_MARK 4u /* "[x] " */
+#define MENU_MARK 4u /* columns of "[x] " */
 
 static size_t nr_columns(const struct panel *p)
 {

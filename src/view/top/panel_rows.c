@@ -8,7 +8,8 @@
 #include "base/compiler.h"
 #include "view/screen/characters.h"
 
-/* Rows before and behind those on the screen that are sorted with them, for the next keys. */
+/* So many rows before and behind those on the screen are sorted with them: the next keys that
+ * scroll then need no further sorting. */
 #define AROUND 200u
 
 unsigned panel_height(const struct panel *p)
@@ -61,7 +62,8 @@ static bool cells_match(const struct panel *p, const struct panel_source *source
 	return false;
 }
 
-/* Was text added to the filter of `matching`?  Then only rows in it can match. */
+/* Is the filter the one that `matching` was made with, with text added at its end?  Then only rows
+ * in `matching` can match. */
 static bool filter_goes_on(const struct panel *p)
 {
 	return p->filtered && p->filtered_by.len && p->filter.len >= p->filtered_by.len &&
@@ -97,7 +99,7 @@ static void apply_filter(struct panel *p, const struct panel_source *source)
 		    memcmp(p->filtered_by.buf, p->filter.buf, p->filter.len) == 0;
 
 	if (!same) {
-		vec_reserve(&p->matching, 1); /* never NULL: that would be all rows */
+		vec_reserve(&p->matching, 1); /* not NULL, which row_order takes for all rows */
 		if (p->filter.len)
 			find_matches(p, source);
 		else
@@ -129,7 +131,8 @@ static bool counts(const struct panel *p, uint32_t row)
 	return low < p->matching.len && p->matching.data[low] == row;
 }
 
-/* Finds the rank of the row p->id; first in the window, whose ranks are known. */
+/* Sets p->rank to the rank of the row with id p->id; false: there is no such row.  The window is
+ * searched first, as the ranks of its rows are known. */
 static bool find_selected(struct panel *p, const struct panel_source *source)
 {
 	const struct row_order o = panel_order(p, source);
@@ -155,7 +158,7 @@ static bool find_selected(struct panel *p, const struct panel_source *source)
 	return true;
 }
 
-/* Makes sure that the window has all rows on the screen. */
+/* Sorts a new window if p->window does not have all rows on the screen. */
 static void need_window(struct panel *p, const struct panel_source *source)
 {
 	size_t end = MIN(p->top + panel_height(p), p->nr), first;
@@ -168,7 +171,7 @@ static void need_window(struct panel *p, const struct panel_source *source)
 	p->ordered = true;
 }
 
-/* Scrolls so that the selected row is on the screen, and the screen as full as possible. */
+/* Scrolls so that the selected row is on the screen, and no line below the last row stays empty. */
 static void keep_in_sight(struct panel *p)
 {
 	size_t height = panel_height(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See top_header.h.  Fields with one figure each, and below them the schedulers. */
+/* See top_header.h.  Draws fields with one figure each, and below them the schedulers. */
 #include "view/top/top_header.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "base/xalloc.h"
 #include "view/table/cells.h"
 
-#define FIELD_WIDTH	  38u /* at least, but for the first column */
+#define FIELD_WIDTH	  38u /* least; one column of fields may be narrower */
 #define FIELD_GAP	  2u
 #define MAX_FIELD_COLUMNS 4u
 #define LABEL_WIDTH	  11u
@@ -25,7 +25,7 @@ enum field_kind {
 	FIELD_MEMORY,	  /* enum top_memory_kind */
 	FIELD_LIMIT,	  /* enum top_limit_kind */
 	FIELD_RATE,	  /* enum top_rate_kind */
-	FIELD_BYTES_RATE, /* likewise, in bytes */
+	FIELD_BYTES_RATE, /* enum top_rate_kind, a rate of bytes */
 	FIELD_QUEUE,
 	FIELD_OS,
 };
@@ -35,7 +35,7 @@ static const struct field {
 	const char *label;
 	enum field_kind kind;
 	unsigned int which;
-	unsigned int rank; /* if there is no room, 0 is left out last */
+	unsigned int rank; /* without room for all, fields with high ranks are left out */
 } fields[] = {
 	{"CPU", FIELD_WORK, TOP_QUEUE_NORMAL, 0},
 	{"Dirty CPU", FIELD_WORK, TOP_QUEUE_DIRTY_CPU, 14},
@@ -201,7 +201,7 @@ static void draw_rate(const struct place *at, const char *label, const struct to
 	strbuf_free(&value);
 }
 
-/* Draws the length of all run queues, and that of the dirty ones. */
+/* Draws the length of all run queues together, and of the dirty run queues. */
 static void draw_queue(const struct place *at, const char *label, const struct top_frame *f)
 {
 	static const char *const dirty[NR_TOP_QUEUES] = {
@@ -296,7 +296,7 @@ static void draw_fields(struct screen *s, unsigned row, unsigned height, unsigne
 /* ---- schedulers --------------------------------------------------------------------------- */
 
 #define SCHEDULER_WIDTH 18u
-#define MAX_BAR_ROWS	8u /* with more, each scheduler is one character */
+#define MAX_BAR_ROWS	8u /* if bars need more rows, each scheduler is one character */
 #define MAX_STRIP_ROWS	2u
 
 /* How the schedulers are shown. */
@@ -376,8 +376,8 @@ static void draw_bars(struct screen *s, unsigned row, unsigned rows, unsigned wi
 	}
 }
 
-/* Draws a character for each scheduler of a type; if there is no room, for several neighbours, by
- * the busiest of them.  Returns the columns of the first row. */
+/* Draws a character for each scheduler of a type; without room for all, one character for several
+ * neighbours, with the load of the busiest.  Returns the columns of the first row. */
 static unsigned draw_strip(struct screen *s, unsigned row, unsigned rows, unsigned column,
 			   unsigned width, const struct top_frame *f, enum thread_type type)
 {
@@ -412,7 +412,7 @@ static void draw_folded(struct screen *s, unsigned row, unsigned rows, unsigned 
 	draw_strip(s, row, rows, LABEL_WIDTH, strip_width(width), f, THREAD_NORMAL);
 }
 
-/* What the colours of the bars mean, at the right. */
+/* Draws a legend of the colours of bars, at the right. */
 static void draw_legend(struct screen *s, unsigned row, unsigned from, unsigned width)
 {
 	unsigned wide = 0, column;
@@ -459,7 +459,8 @@ static void draw_schedulers(struct screen *s, unsigned row, const struct schedul
 
 /* ---- schedulers that are held -------------------------------------------------------------- */
 
-/* "No change of process: 2/2 schedulers >= 3.00 s, 1/1 dirty CPU >= 2.00 s"; false = none is. */
+/* Adds "No change of process: 2/2 schedulers >= 3.00 s, 1/1 dirty CPU >= 2.00 s"; false: no
+ * scheduler has been in one time slice for long. */
 static bool describe_held(const struct top_frame *f, struct strbuf *out)
 {
 	static const char *const names[NR_TOP_QUEUES] = {
@@ -506,7 +507,7 @@ static void draw_held(struct screen *s, unsigned row, unsigned width, const stru
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* Rows of the fields; *r: those of the schedulers. */
+/* Divides `room` rows of the screen: returns the rows for the fields; *r: rows for schedulers. */
 static unsigned divide(const struct top_frame *f, unsigned room, unsigned width,
 		       struct scheduler_rows *r)
 {

@@ -261,7 +261,8 @@ void top_keys_text(struct strbuf *out)
 	strbuf_free(&keys);
 }
 
-/* The manual has keys that move only once, and none of menus and lines: the screen shows those. */
+/* Does the manual list the binding?  Of keys that move it lists those of tables, and no keys of
+ * menus and of lines that are typed: the screen shows these. */
 static bool is_for_the_manual(const struct top_binding *b)
 {
 	bool moves = b->action >= TOP_ACTION_UP && b->action <= TOP_ACTION_RIGHT;

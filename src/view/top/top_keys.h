@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The keys of `top`: one table, which maps keys to actions, and of which the help on the screen,
- * the line at the bottom and the table of the manual are made.
+ * The keys of `top`: one table that maps keys to actions.  The help on the screen, the line at the
+ * bottom and the table of the manual are made from it.
  *
  * The meaning of a key depends on the context (a table, a text, ...), unless it is bound in
  * TOP_EVERYWHERE.
@@ -84,26 +84,26 @@ struct top_key {
 struct top_binding {
 	enum top_context context;
 	enum top_action action;
-	struct top_key keys[TOP_MAX_KEYS]; /* the one to show first; ends with a character 0 */
+	struct top_key keys[TOP_MAX_KEYS]; /* keys[0] is the one to show; a zeroed key ends them */
 	const char *what;		   /* help text */
 	const char *footer;		   /* a word for the line at the bottom; NULL = not in it */
 	const char *as;	     /* tools with the same key, "htop, observer_cli"; NULL = none */
-	const char *columns; /* of TOP_ACTION_SORT_BY: sorts by the first that the table has */
+	const char *columns; /* of TOP_ACTION_SORT_BY, "a,b": sorts by the first the table has */
 };
 
 /* Ends with action TOP_ACTION_NONE. */
 extern const struct top_binding top_bindings[];
 
-/* The action of a key in a context, or else in TOP_EVERYWHERE; but while a line is typed,
- * characters are text and have no action there. */
+/* The action of a key in a context; if it has none there, the one in TOP_EVERYWHERE.  In
+ * TOP_IN_LINE characters are text: they have no action of TOP_EVERYWHERE. */
 enum top_action top_action(enum top_context context, const struct terminal_key *key);
-/* The `columns` of a key of TOP_ACTION_SORT_BY; NULL = it is none. */
+/* The `columns` of the binding of a key of TOP_ACTION_SORT_BY; NULL = the key is none of these. */
 const char *top_key_columns(const struct terminal_key *key);
 
 /* Adds "q, F10, Ctrl-C". */
 void top_binding_keys(struct strbuf *out, const struct top_binding *b);
 void top_binding_first_key(struct strbuf *out, const struct top_binding *b);
-/* Add all bindings, as text with headings, and as a table in Markdown. */
+/* Add the bindings: all as text with headings; those of the manual as a table in Markdown. */
 void top_keys_text(struct strbuf *out);
 void top_keys_markdown(struct strbuf *out);
 

@@ -14,14 +14,14 @@
 
 #define MIN_ROWS     3u
 #define MIN_COLUMNS  12u
-#define OVERLAY_ROOM 8u /* while something is open, the header gets one of so many rows */
+#define OVERLAY_ROOM 8u /* with a text or tree open, the header gets 1/8 of the rows at most */
 
-/* Rows of the parts, from the top; a part without rows is not drawn. */
+/* The rows of each part of the screen, from the top; a part with 0 rows is not drawn. */
 struct layout {
 	unsigned columns;
 	bool title, tabs, footer;
-	unsigned header;	  /* rows */
-	unsigned body, body_rows; /* first row */
+	unsigned header;	  /* number of rows */
+	unsigned body, body_rows; /* first row, number of rows */
 	unsigned footer_row;
 };
 
@@ -41,7 +41,7 @@ static struct layout lay_out(const struct screen *s, const struct top_view *v)
 	l.tabs = rows >= 5;
 	l.footer = rows >= 6 || is_typing(v) || (v->message && *v->message);
 	used = (unsigned)l.title + l.tabs + l.footer;
-	/* The panel has at least a heading and four rows, and half of a large screen. */
+	/* The panel gets half of the screen, but at least 5 rows: a heading and four rows. */
 	body = MAX(5u, rows / 2);
 	room = rows > used + body ? rows - used - body : 0;
 	if (v->pager || v->tree)
@@ -212,8 +212,8 @@ static unsigned draw_tabs(struct screen *s, const struct top_view *v, unsigned r
 	return MIN(at, width);
 }
 
-/* Draws the names of the panels, or the title of what was opened; and `where`, the position in the
- * rows.  False: there was no room for `where`. */
+/* Draws the names of the panels, or the title of the text or tree that is open; and `where`, the
+ * position in the rows ("12-40 of 200").  False: there was no room for `where`. */
 static bool draw_tab_line(struct screen *s, const struct top_view *v, unsigned row, unsigned width,
 			  const struct strbuf *where)
 {
@@ -267,8 +267,8 @@ static enum top_context context_of(const struct top_view *v)
 	return v->panel && panel_in_menu(v->panel) ? TOP_IN_MENU : TOP_IN_TABLE;
 }
 
-/* Goes through the keys of the context and of TOP_EVERYWHERE, as shown from column `from` on: draws
- * them if s is given, and returns the one at the column `wanted`. */
+/* Lays out the keys of the context and of TOP_EVERYWHERE from column `from` on.  Draws them if s is
+ * not NULL; returns the binding that is at column `wanted`, or NULL. */
 static const struct top_binding *walk_keys(struct screen *s, const struct top_view *v, unsigned row,
 					   unsigned from, unsigned width, unsigned wanted)
 {
@@ -283,7 +283,7 @@ static const struct top_binding *walk_keys(struct screen *s, const struct top_vi
 		if (!b->footer || (b->context != context && b->context != TOP_EVERYWHERE) ||
 		    (context == TOP_IN_LINE && b->context == TOP_EVERYWHERE) ||
 		    ((context == TOP_IN_TEXT || context == TOP_IN_TREE || context == TOP_IN_MENU) &&
-		     b->action == TOP_ACTION_QUIT)) /* its key closes */
+		     b->action == TOP_ACTION_QUIT)) /* its key closes these */
 			continue;
 		top_binding_first_key(&key, b);
 		key_width = (unsigned)screen_text_width(key.buf, key.len);
@@ -303,7 +303,7 @@ static const struct top_binding *walk_keys(struct screen *s, const struct top_vi
 	return found;
 }
 
-/* Draws the text that is typed; returns the columns that it takes. */
+/* Draws the search or filter text that is being typed; returns the columns that it takes. */
 static unsigned draw_typed(struct screen *s, const struct top_view *v, unsigned row, unsigned width)
 {
 	const char *label = v->pager ? "Search: " : "Filter: ";
@@ -326,7 +326,8 @@ static unsigned draw_typed(struct screen *s, const struct top_view *v, unsigned 
 	return at + 1;
 }
 
-/* `where`: the position, if the line of tabs had no room for it; else "". */
+/* Draws the line at the bottom.  where: the position in the rows if draw_tab_line() had no room for
+ * it, else "". */
 static void draw_footer(struct screen *s, const struct top_view *v, unsigned row, unsigned width,
 			const struct strbuf *where)
 {

@@ -31,16 +31,16 @@ struct top_view {
 	const char *overlay_title; /* NULL = none */
 	const char *message;	   /* "" or NULL = none */
 	bool paused;
-	double step_s; /* between readings; 0 = not known */
+	double step_s; /* seconds between readings of the node; 0 = not known */
 };
 
 /* Clears the screen first. */
 void top_screen_draw(struct screen *s, const struct top_view *v);
 
-/* For clicks on what was drawn last.  Index of the panel whose name is there, -1 = none. */
+/* For clicks on what was drawn last.  Index of the panel whose name is at the cell, -1 = none. */
 int top_screen_tab_at(const struct screen *s, const struct top_view *v, unsigned row,
 		      unsigned column);
-/* The key that the line at the bottom shows there; false = none. */
+/* The key that the line at the bottom shows at the cell; false = none. */
 bool top_screen_key_at(const struct screen *s, const struct top_view *v, unsigned row,
 		       unsigned column, struct terminal_key *key);
 

@@ -17,11 +17,11 @@
 #include "view/top/top_keys.h"
 
 #define WHEEL_ROWS    3
-#define HEAVY_PERCENT 10u	 /* of all samples: such nodes are unfolded at first */
-#define MAX_CHOSEN    (1u << 20) /* nodes that the user has folded or unfolded */
+#define HEAVY_PERCENT 10u	 /* nodes with this part of all samples are unfolded at first */
+#define MAX_CHOSEN    (1u << 20) /* limit of nodes that the user has folded or unfolded */
 #define FIGURES	      16u	 /* columns of "TOTAL  SELF" */
 
-/* A node, by its path, that the user has folded or unfolded. */
+/* A node that the user has folded or unfolded; path: hash of the names from the root to it. */
 struct chosen {
 	uint64_t path;
 	bool unfolded;
@@ -29,7 +29,7 @@ struct chosen {
 
 struct tree_row {
 	uint32_t node;
-	uint16_t indent; /* steps */
+	uint16_t indent; /* levels */
 	bool leaf, unfolded;
 };
 
@@ -39,9 +39,9 @@ struct tree {
 	uint64_t *paths;	/* hash of the path of each node, never 0 */
 	struct keytab chosen;
 	VEC(struct tree_row) rows; /* nodes not below a folded one, in the order of the screen */
-	bool listed;		   /* `rows` is up to date with snapshot and `chosen` */
+	bool listed;		   /* `rows` was made from the current snapshot and `chosen` */
 	size_t top, at;		   /* first row on the screen, selected row */
-	uint64_t selected;	   /* path; 0 = the first node */
+	uint64_t selected;	   /* path of the selected node; 0 = the first row */
 	unsigned screen_row, height, width;
 };
 
@@ -50,7 +50,7 @@ int tree_open(struct tree **out)
 	struct tree *t = xcalloc(1, sizeof(*t));
 
 	t->chosen = (struct keytab)KEYTAB_INIT(struct chosen);
-	t->height = 24; /* until it is drawn */
+	t->height = 24; /* tree_draw() sets the true size */
 	*out = t;
 	return 0;
 }
@@ -326,7 +326,7 @@ static void fold(struct tree *t)
 	}
 }
 
-/* Unfolds the selected node and all below; folds them if all are unfolded already. */
+/* Unfolds the selected node and all nodes below it; folds them if all are unfolded already. */
 static void unfold_all(struct tree *t)
 {
 	uint32_t node = t->rows.data[t->at].node, end = node + 1;

@@ -27,12 +27,12 @@ void tree_close(struct tree *t); /* NULL ok */
 /* The snapshot is borrowed until the next one, or tree_close(). */
 void tree_set(struct tree *t, const struct snapshot *s);
 
-/* Heading and nodes; clears its part of the screen first. */
+/* Clears the rectangle on the screen, then draws heading and nodes. */
 void tree_draw(struct tree *t, struct screen *s, unsigned row, unsigned column, unsigned height,
 	       unsigned width);
-/* After tree_draw(). */
+/* Call it after tree_draw(): keys such as Page Down need the size. */
 enum tree_result tree_key(struct tree *t, const struct terminal_key *key);
-/* Adds "12-40 of 200 (1,234 samples)", as drawn last. */
+/* Adds "12-40 of 200 (1,234 samples)": the rows drawn last, of all. */
 void tree_describe(const struct tree *t, struct strbuf *out);
 
 #endif

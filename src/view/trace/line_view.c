@@ -63,7 +63,7 @@ static void add_end(struct strbuf *out, const struct trace_line *l)
 		strbuf_addstr(out, " -> ");
 		add_terms(out, l);
 	}
-	/* "(3.04 us)"; "(<2.5 us)" if the duration is less than tracing can measure. */
+	/* "(3.04 us)"; "(<2.50 us)" if the duration is less than tracing can measure. */
 	strbuf_addstr(out, l->duration_ns < l->unsure_ns ? "  (<" : "  (");
 	cell_ns(out, (double)MAX(l->duration_ns, l->unsure_ns));
 	strbuf_addstr(out, ")\n");
@@ -95,7 +95,7 @@ static void call_json(struct jsonw *w, const struct trace_line *l)
 	jsonw_string(w, "caller", caller ? text.buf : NULL);
 	jsonw_string(w, "file", caller ? caller->file : NULL);
 	jsonw_uint_if(w, "line", caller && caller->file, caller ? caller->line : 0);
-	/* null: the stack was not asked for, or lost; []: it is empty. */
+	/* null: the user did not ask for stacks, or this one was lost; []: the stack is empty. */
 	if (l->has_stack)
 		stack_show_frames_json(w, l->names, l->callers);
 	else

@@ -13,16 +13,16 @@
 
 enum trace_line_kind { TRACE_LINE_CALL, TRACE_LINE_RETURN, TRACE_LINE_EXCEPTION };
 
-/* Borrowed.  NULL = not known. */
+/* All pointers are borrowed; NULL = not known. */
 struct trace_line {
 	enum trace_line_kind kind;
 	uint64_t epoch_ns;
 	const struct names *names;
 	const struct name_process *process;
 	const struct name_function *function;
-	const char *untested; /* how an untested release was read; NULL = it was tested */
+	const char *untested; /* "by DWARF, untested release"; NULL = release and build are known */
 
-	/* Arguments, or the returned term: texts that are cleaned already. */
+	/* Arguments, or the returned term, as texts that are safe for a terminal. */
 	struct trace_line_term {
 		const char *text;
 		uint32_t len;
@@ -30,13 +30,13 @@ struct trace_line {
 	unsigned int nr_terms;
 	bool truncated;
 
-	/* Of a call. */
+	/* Members of the begin of a call. */
 	uint32_t cpu;
 	const struct name_frame *caller;
 	bool has_stack;
-	uint32_t callers; /* the stack below the function; 0 = empty */
+	uint32_t callers; /* names_stack() id of the callers' frames; 0 = empty */
 
-	/* Of the end of a call; class and reason: of an exception. */
+	/* Members of the end of a call; class and reason are those of an exception. */
 	const char *class, *reason;
 	uint64_t called_ns; /* since 1970 */
 	uint64_t duration_ns, tracing_ns, unsure_ns;

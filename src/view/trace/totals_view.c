@@ -22,7 +22,7 @@ static void text_share(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addf(out, "%.1f %%", ROW(row)->share);
 }
 
-/* Numbers that JSON has even where text has "-". */
+/* JSON has these numbers even if no end was seen, for which text has "-". */
 static void json_sums(struct jsonw *w, const char *name, const void *row, const void *ctx)
 {
 	UNUSED(name);
@@ -116,7 +116,7 @@ static void write_slowest(FILE *out, const struct totals_answer *a)
 	}
 }
 
-/* Says how exact durations are, as lines of trace do for each call. */
+/* Writes how exact durations are; lines of `trace` have that for each call ("<2.50 us"). */
 static void write_unsure(FILE *out, const struct totals_answer *a)
 {
 	char hit[32], unsure[32];

@@ -30,8 +30,8 @@ struct totals_answer {
 	struct totals_durations *durations;
 	struct totals_slow *slowest;
 	size_t nr_callers, nr_shapes, nr_durations, nr_slowest;
-	/* Time of tracing in a call, and the duration up to which a call may have taken no time;
-	 * 0 = not known. */
+	/* Time that tracing adds to a call, and the duration below which the call itself may have
+	 * taken no time; 0 = not known. */
 	uint64_t hit_ns, unsure_ns;
 };
 
