@@ -74,7 +74,7 @@ static const char *advice(int code)
 	case EROFS:
 		return ". The file system is mounted read-only; write it elsewhere";
 	case EPIPE:
-		return ". Who reads it has gone";
+		return ". The program that reads it has exited";
 	case EBADF:
 		return ". It is closed, or not open for writing";
 	case ENAMETOOLONG:
@@ -82,7 +82,7 @@ static const char *advice(int code)
 	case ENXIO:
 		return ". It is a socket, or a device that is not there";
 	case EIO:
-		return ". See what the kernel says of it (dmesg), or write it elsewhere";
+		return ". Search the kernel log (dmesg) for disk errors, or write it elsewhere";
 	default:
 		return "";
 	}

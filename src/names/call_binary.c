@@ -106,7 +106,7 @@ static int size_value(struct binary *b, struct pattern_node **out)
 
 		if (slot == UINT32_MAX)
 			return call_fail(p, p->now.at,
-					 "this size is not known: no %s stands in front of it",
+					 "this size is not known: no variable %s comes before it",
 					 p->word.buf);
 		*out = call_node(p, PATTERN_VARIABLE);
 		(*out)->slot = slot;
@@ -210,8 +210,8 @@ static int text(struct binary *b)
 			strbuf_addch(&b->literal, (char)c);
 		else
 			rc = call_fail(p, at,
-				       "a character beyond 255 is no byte: write the text as "
-				       "\"...\"/utf8");
+				       "a character above 255 does not fit a byte: write the text "
+				       "as \"...\"/utf8");
 	}
 	strbuf_free(&chars);
 	return rc;
@@ -274,11 +274,11 @@ static int check(struct binary *b, size_t at, const struct pattern_segment *s,
 	if (spec->is_integer + spec->is_float + spec->is_bits > 1)
 		return call_fail(b->p, at, "a part of a binary has one type");
 	if (spec->is_utf8)
-		return call_fail(b->p, at, "utf8 stands behind texts only");
+		return call_fail(b->p, at, "only a text can have the type utf8");
 	if (spec->is_bits && s->value->kind != PATTERN_ANY && s->value->kind != PATTERN_VARIABLE)
-		return call_fail(b->p, at, "a part of this type is _ or a variable");
+		return call_fail(b->p, at, "a part of this type must be _ or a variable");
 	if (s->value->kind == PATTERN_FLOAT && !spec->is_float)
-		return call_fail(b->p, at, "a float in a binary is followed by %s",
+		return call_fail(b->p, at, "a float in a binary must be followed by %s",
 				 b->p->elixir ? "::float" : "/float");
 	return 0;
 }
@@ -323,7 +323,9 @@ static int segment(struct binary *b)
 		return -EINVAL;
 	if (!fold(b, &s, &t)) {
 		if (b->in_guard)
-			return call_fail(p, at, "a binary in a guard is of texts and whole bytes");
+			return call_fail(p, at,
+					 "a binary in a guard has only texts and integers of 1 to "
+					 "8 whole bytes");
 		end_literal(b);
 		if (!s.size && s.type != SEGMENT_BITS) {
 			s.size = call_node(p, PATTERN_INTEGER);

@@ -172,7 +172,8 @@ static int kernel_call(struct call_parser *p, struct pattern_node **out)
 	if (!call_is_kernel(name))
 		return find_function(p, at, name, &which)
 			       ? -EINVAL
-			       : call_fail(p, at, "this is not Kernel's: :erlang.%s(...)", name);
+			       : call_fail(p, at, "Kernel has no %s: write :erlang.%s(...)", name,
+					   name);
 	if (!call_kernel_differs(name))
 		return call(p, name, at, out);
 	*out = call_node(p, PATTERN_CALL);
@@ -234,8 +235,7 @@ static int variable(struct call_parser *p, struct pattern_node **out)
 	if (strcmp(p->word.buf, "_") == 0)
 		return call_fail(p, p->now.at, "_ has no value in a guard");
 	if (slot == UINT32_MAX)
-		return call_fail(p, p->now.at, "%.60s is none of the arguments' variables",
-				 p->word.buf);
+		return call_fail(p, p->now.at, "no argument has the variable %.60s", p->word.buf);
 	*out = call_node(p, PATTERN_VARIABLE);
 	(*out)->slot = slot;
 	return call_next(p) ? -EINVAL : fields(p, out);
@@ -271,11 +271,11 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 		return call_parse_items(p, *out, "]", "`,`, `|` or `]` after an element", item);
 	}
 	if (call_is_sign(p, "#") || call_is_sign(p, "%"))
-		return call_fail(p, p->now.at, "maps are not made in guards: %s",
+		return call_fail(p, p->now.at, "a guard cannot construct a map: use %s",
 				 p->elixir ? "m.key, is_map_key(m, k)"
 					   : "map_get(K, M), is_map_key(K, M)");
 	if (p->now.kind == WORD_PID && p->now.pid[0] != 0)
-		return call_fail(p, p->now.at, "guards know pids of the node itself: <0.N.N>");
+		return call_fail(p, p->now.at, "a guard can have pids of the node only: <0.N.N>");
 	if (call_parse_constant(p, out))
 		return -EINVAL;
 	return *out ? 0 : call_expected(p, "a value");

@@ -50,7 +50,8 @@ static int check_size(struct call_parser *p, size_t at, const struct pattern_nod
 {
 	return count(n, SEVERAL_TIMES) < SEVERAL_TIMES
 		       ? 0
-		       : call_fail(p, at, "this is too long to be looked at several times");
+		       : call_fail(p, at,
+				   "this is too long, as Erlang's form has it several times");
 }
 
 static int make_operator(struct call_parser *p, const struct kernel *k, struct pattern_node **call)

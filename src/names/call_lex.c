@@ -146,7 +146,7 @@ int call_code_point(struct call_parser *p, size_t at, int fewest, int most, cons
 		return call_fail(p, at, "expected %s", expected);
 	p->at += braces;
 	if (*c > 0x10ffff || (*c >= 0xd800 && *c <= 0xdfff))
-		return call_fail(p, at, "this is the number of no character");
+		return call_fail(p, at, "no character has this number");
 	return 0;
 }
 
@@ -395,7 +395,7 @@ int call_sign(struct call_parser *p, const char *const *signs, size_t nr)
 			return 0;
 		}
 	}
-	return call_fail(p, p->at, "this character has no place here");
+	return call_fail(p, p->at, "unexpected character");
 }
 
 static int quoted_word(struct call_parser *p, enum word_kind kind)

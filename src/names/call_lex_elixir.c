@@ -99,8 +99,7 @@ static int quoted(struct call_parser *p, char close, bool bytes, bool raw)
 		}
 		if (!raw && strncmp(s + p->at, "#{", 2) == 0)
 			return call_fail(p, p->at,
-					 "nothing is put into texts here: \\#{ is the "
-					 "text");
+					 "texts have no interpolation here: write \\#{ for #{");
 		strbuf_addch(&p->word, s[p->at++]);
 	}
 	if (s[p->at] != close)

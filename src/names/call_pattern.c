@@ -150,8 +150,8 @@ static int module(struct call_parser *p)
 		return rc;
 	if (s[p->at] != ':' && !(p->elixir && s[p->at] == '.'))
 		return empty(p, p->at,
-			     p->elixir ? "a dot and a function, or ._ for each one"
-				       : "a colon and a function, or :_ for each one");
+			     p->elixir ? "a dot and a function, or ._ for all functions"
+				       : "a colon and a function, or :_ for all functions");
 	p->at++;
 	return 0;
 }
@@ -191,7 +191,7 @@ static int function(struct call_parser *p)
 	} else {
 		plain_name(p, true);
 		if (!p->word.len || (!call_is_lower(s[at]) && s[at] != '_'))
-			return empty(p, at, "a function, or _ for each one");
+			return empty(p, at, "a function, or _ for all functions");
 	}
 	p->out->function = call_text(p, p->word.buf, p->word.len);
 	return 0;
@@ -267,7 +267,7 @@ static int rest(struct call_parser *p)
 	}
 	if (call_is_reserved(p, "when")) {
 		if (!p->out->has_args)
-			return call_fail(p, p->now.at, "a guard is about arguments: %s when ...",
+			return call_fail(p, p->now.at, "a guard needs arguments: %s when ...",
 					 p->elixir ? "Mod.fun(a, b)" : "mod:fun(A, B)");
 		if (call_parse_guards(p))
 			return -EINVAL;

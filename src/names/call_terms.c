@@ -179,7 +179,7 @@ static int keywords(struct call_parser *p, struct call_items *items, bool in_map
 		if (call_next(p))
 			return -EINVAL;
 		if (p->now.kind != WORD_KEY && !call_is_sign(p, end))
-			return call_expected(p, "another `key:`, as keywords stand last");
+			return call_expected(p, "another `key:`, as keywords must come last");
 	}
 	return 0;
 }
@@ -314,7 +314,7 @@ static int map(struct call_parser *p, struct pattern_node **out)
 	size_t nr;
 
 	if (rc == 0 && !p->elixir && p->now.kind == WORD_ATOM)
-		return call_expected(p, "`{` (records are not known here: write the tuple)");
+		return call_expected(p, "`{` (records are not supported: write the tuple)");
 	rc = rc || !p->elixir ? rc : struct_name(p, &items);
 	rc = rc ? rc : call_take(p, "{", p->elixir ? "`{` or the name of a struct" : "`{` after #");
 	nr = items.list.len;
@@ -417,14 +417,15 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 	if (*out)
 		return 0;
 	if (p->now.kind == WORD_RESERVED)
-		return call_fail(p, p->now.at,
-				 p->elixir ? "%s is a word of Elixir's own: :%s is the atom"
-					   : "%s is a word of Erlang's own: '%s' is the atom",
-				 p->word.buf, p->word.buf);
+		return call_fail(
+			p, p->now.at,
+			p->elixir ? "%s is a reserved word of Elixir: write :%s for the atom"
+				  : "%s is a reserved word of Erlang: write '%s' for the atom",
+			p->word.buf, p->word.buf);
 	if (p->now.kind == WORD_CALL)
-		return call_fail(p, p->now.at, "a pattern calls nothing");
+		return call_fail(p, p->now.at, "a pattern cannot call functions");
 	if (p->elixir && call_is_sign(p, "^"))
-		return call_fail(p, p->now.at, "^ has no variable here: write the value");
+		return call_fail(p, p->now.at, "^ has no variable to pin here: write the value");
 	return call_expected(p, "a pattern");
 }
 

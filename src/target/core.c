@@ -96,12 +96,12 @@ static int read_header(const struct core_file *c, Elf64_Ehdr *ehdr, struct error
 		return error_set(err, ERROR_KIND_FAILED, -ENOEXEC,
 				 "%s is not a core file (no ELF header). Cores are made by "
 				 "'gcore PID', or by the kernel when a process crashes; an "
-				 "erl_crash.dump is something else",
+				 "erl_crash.dump is a text file, not a core",
 				 c->path);
 	if (n < (ssize_t)sizeof(*ehdr))
 		return error_set(err, ERROR_KIND_FAILED, -ENODATA,
-				 "%s is cut short: it has %zd bytes, not even its header", c->path,
-				 n);
+				 "%s is cut short: it has %zd bytes, less than an ELF header",
+				 c->path, n);
 	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64 || ehdr->e_ident[EI_DATA] != ELFDATA2LSB ||
 	    ehdr->e_machine != EM_X86_64)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
@@ -404,8 +404,8 @@ int core_file_open(struct core_file **out, const char *path, struct error *err)
 								 : ERROR_KIND_FAILED,
 			       -errno, "cannot open %s: %s", path, error_text(errno));
 	else if (!S_ISREG(st.st_mode))
-		rc = error_set(err, ERROR_KIND_FAILED, -EINVAL, "%s is not a core file: not a file",
-			       path);
+		rc = error_set(err, ERROR_KIND_FAILED, -EINVAL,
+			       "%s is not a core file: it is not a regular file", path);
 	if (!rc) {
 		c->file_size = (uint64_t)st.st_size;
 		rc = read_header(c, &ehdr, err);

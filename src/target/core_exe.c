@@ -171,7 +171,8 @@ struct elf_file *core_file_open_mapped(struct core_file *c, uint32_t file)
 	if (file != c->exe && identity_of_file(c, file, &id))
 		f->elf = open_same(f->path, &id);
 	if (file != c->exe && !f->elf)
-		log_debug("%s: %s is not here: its functions stay unnamed", c->path, f->path);
+		log_debug("%s: this host does not have the same %s: its functions have no names",
+			  c->path, f->path);
 	return f->elf;
 }
 
@@ -268,10 +269,11 @@ static int take_exe(struct core_file *c, const char *path, struct error *err)
 		if (search_exe(c, elf, &id))
 			map_exe(c, &id, path);
 		else
-			rc = error_set(err, ERROR_KIND_FAILED, -ENODATA,
-				       "%s has no notes of what was mapped (it is cut short?), and "
-				       "%s is not found in it",
-				       c->path, path);
+			rc = error_set(
+				err, ERROR_KIND_FAILED, -ENODATA,
+				"%s has no list of mapped files (is it cut short?), and %s is "
+				"not found in its memory",
+				c->path, path);
 	}
 	if (rc) {
 		elf_file_close(elf);
@@ -329,8 +331,8 @@ static int no_exe(const struct core_file *c, const struct identity *id, struct e
 		rc = refuse_build(c, id, elf, err);
 	} else if (elf) {
 		rc = error_set(err, ERROR_KIND_FAILED, -ENODATA,
-			       "%s does not hold the first page of %s: whether that is the same "
-			       "build cannot be known. If it is, give it with --exe",
+			       "%s does not have the first page of %s, so that ebeam cannot check "
+			       "that the file is of the same build. If it is, give it with --exe",
 			       c->path, c->program);
 	} else {
 		rc = error_set(err, ERROR_KIND_FAILED, -ENOENT,
@@ -352,10 +354,8 @@ int core_file_find_exe(struct core_file *c, const char *exe, const char *const *
 		return take_exe(c, exe, err);
 	if (c->exe == UINT32_MAX)
 		return error_set(err, ERROR_KIND_FAILED, -ENODATA,
-				 "%s has no notes of what was mapped%s. Give the executable with "
-				 "--exe",
-				 c->path,
-				 c->facts.missing_size ? ": it is cut short before them" : "");
+				 "%s has no list of mapped files%s. Give the executable with --exe",
+				 c->path, c->facts.missing_size ? ", as it is cut short" : "");
 	if (!identity_of_file(c, c->exe, &id))
 		return no_exe(c, NULL, err);
 	elf = open_same(c->program, &id);

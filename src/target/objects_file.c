@@ -134,7 +134,7 @@ struct elf_file *objects_open_elf(int os_pid, const struct proc_map *map)
 	fd = strcmp(map->path, "[vdso]") == 0 ? copy_vdso(os_pid, map)
 					      : open_mapped_file(os_pid, map, path);
 	if (fd < 0) {
-		log_debug("pid %d: cannot open %s: its functions stay unnamed", os_pid, map->path);
+		log_debug("pid %d: cannot open %s: its functions have no names", os_pid, map->path);
 		return NULL;
 	}
 	if (elf_file_open(&elf, fd, map->path, &err) != 0)

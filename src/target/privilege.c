@@ -100,10 +100,10 @@ const char *privilege_blind_spot(void)
 	if (unseen)
 		return unseen;
 	if (!in_initial_user_namespace())
-		return "ebeam runs in a user namespace: nodes outside of it cannot be looked into";
+		return "ebeam runs in a user namespace, and cannot read nodes outside of it";
 	if (privilege_has(CAP_SYS_PTRACE))
 		return NULL;
-	return "without root or CAP_SYS_PTRACE at most nodes of the same user can be looked into";
+	return "without root or CAP_SYS_PTRACE ebeam can read nodes of the same user at most";
 }
 
 /* Debian and Ubuntu kernels: above 2, perf_event_open() needs CAP_SYS_ADMIN. */
@@ -168,15 +168,15 @@ static const char *perf_fix(void)
 static const char *uprobe_fix(void)
 {
 	if (!privilege_has(CAP_SYS_ADMIN))
-		return "Run as root, or grant CAP_SYS_ADMIN too, which uprobes need that are "
-		       "placed by perf events";
+		return "Run as root, or grant CAP_SYS_ADMIN too: uprobes need it where the kernel "
+		       "places them by perf events";
 	return "ebeam has CAP_SYS_ADMIN, but something else" FORBIDDEN ALLOW_IT;
 }
 
 const char *privilege_fix(enum privilege_use use)
 {
 	if (!in_initial_user_namespace())
-		return "ebeam runs in a user namespace, where capabilities do not count for this. "
+		return "ebeam runs in a user namespace, whose capabilities do not permit this. "
 		       "Run it as root of the host";
 	if (use == PRIVILEGE_MEMORY)
 		return memory_fix();

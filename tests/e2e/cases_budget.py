@@ -236,7 +236,7 @@ def dry_run(ctx):
     check(groups["message_send"] != groups["gc_minor_end"], f"{groups}")
     text = ctx.ebeam.ok("events", "-p", ctx.node.os_pid, "-e", "gc", "--dry-run").out
     check_in("erts_garbage_collect_nobump", text, "table")
-    check_in("go on and off together", text, "summary")
+    check_in("are enabled together", text, "summary")
     bifs = [line for line in ctx.ebeam.ok("gc", "-p", ctx.node.os_pid, "--dry-run").out.splitlines()
             if "uprobes on BIFs" in line]
     check_equal(len(bifs), 1, "lines about BIFs")

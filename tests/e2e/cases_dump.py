@@ -320,7 +320,7 @@ def waits_none(ctx):
     while not text.startswith("no process was seen to wait for another: ") and time.monotonic() < deadline:
         time.sleep(0.2)
         text = ctx.ebeam.run("dump", "-p", node.pid, "--waits").out
-    check_in("a receive that is written by hand does not say for whom it waits", text, "text")
+    check_in("not known for whom a receive that is written by hand waits", text, "text")
     check(not text.endswith("\n\n"), f"an empty line at the end: {text!r}")
 
 

@@ -95,7 +95,7 @@ def overdue(ctx):
         check(before - answered - 5.15 < late < after - asked - 4.85, f"{timer}: stopped for "
               f"{before - answered:.3f} to {after - asked:.3f} s")
     check_equal(len(re.findall(r"^  overdue by \d+\.\d{3} s ", text, re.M)), 2, text)
-    check_in("does not look at its timers", text, "what it means")
+    check_in("does not check its timers", text, "what it means")
 
 
 @case("stopped, in a PID and a mount namespace of its own")

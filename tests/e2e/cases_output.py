@@ -65,5 +65,5 @@ def fifo(ctx):
         reader.join()
         check_equal(result.code, 0 if size < 0 else 1, str(result))
     check(got[0].startswith(b"<!doctype html>") and got[0].rstrip().endswith(b"</html>"), shorten(got[0]))
-    check_in("Broken pipe. Who reads it has gone", result.err, "why")
+    check_in("Broken pipe. The program that reads it has exited", result.err, "why")
     check(not os.path.isfile(path), "the pipe was replaced")

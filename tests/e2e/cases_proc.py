@@ -61,7 +61,7 @@ def lives(ctx):
     text = ctx.ebeam.ok("proc", "-i", path, "-n", "5", "-s", "crashed").out
     check("restart loop" not in text, text)
     for part in ("process_lives:crasher/1", "{crashed,<pid>",
-                 "Who started them", "lifetime"):
+                 "Parents", "lifetime"):
         check_in(part, text, "text")
     for group, name in (("function", "proc_lib:init_p/3"), ("name", "lives_parent")):
         rows = by(ctx.ebeam.ok("proc", "-i", path, "-j", "--by", group).json()["data"], "rows",

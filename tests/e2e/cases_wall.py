@@ -237,4 +237,4 @@ def text(ctx):
         check(abs(float(m[2]) - share) < 0.051, f"{m[0]}: {share}")
         check_equal(bool(m[5]), (m[1], m[3]) == ("running", "erlang") and tops[m[1], m[4]] > 0, f"mark: {m[0]}")
     check({k for k, n in tops.items() if n} <= {(m[1], m[4]) for m in rows}, functions)
-    check_in("~ where it last stopped", out, "what the mark means")
+    check_in("~ where the process last stopped", out, "what the mark means")

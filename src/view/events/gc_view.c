@@ -201,15 +201,15 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 	int rc;
 
 	if (a->scale > 1 && !s->longer_than_ns)
-		fputs("MAX is of the collections that were seen: the longest pause may not be "
-		      "among them (--longer-than 5ms finds every pause from there on)\n",
+		fputs("MAX is the longest pause of the collections that were seen; others may have "
+		      "been longer (--longer-than 5ms finds every pause of 5 ms or more)\n",
 		      f);
 	/* A pause includes the time in which its thread was runnable but had no CPU: without
 	 * pauses there is nothing to correct. */
 	if (s->total.total_ns && a->waited >= WAITED_LONG)
 		fprintf(f,
-			"Schedulers had no CPU for %.1f %% of the time in which they were to run: "
-			"pauses are longer by that\n",
+			"Scheduler threads had no CPU for %.1f %% of the time in which they were "
+			"runnable: pauses include that time\n",
 			a->waited);
 	fputc('\n', f);
 	histogram_write(f, "minor pauses", &s->minor, HISTOGRAM_NS, a->scale);
@@ -219,7 +219,7 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 	rc = node_wide_view_write(f, &a->wide, err);
 	rc = rc ? rc : group_rows_write(f, &s->groups, &t, o, err);
 	if (t.nr_rows && a->no_stacks)
-		fputs("This capture has no stacks: nothing tells the functions.\n", f);
+		fputs("This capture has no stacks, so that the functions are not known.\n", f);
 	free((void *)t.rows);
 	return rc;
 }

@@ -46,6 +46,6 @@ int group_rows_write(FILE *f, const struct process_groups *groups, const struct 
 			table_write_more(f, MIN(o->limit, t->nr_rows), t->nr_rows);
 	}
 	if (groups->overflows)
-		fprintf(f, "[others]: more than %u\n", groups->max);
+		fprintf(f, "[others] stands for all groups beyond the first %u\n", groups->max);
 	return rc;
 }

@@ -153,10 +153,13 @@ static void write_overflows(FILE *out, const struct msg_answer *a)
 
 	if (a->overflows)
 		fprintf(out,
-			"too many senders, receivers or pairs: [others] stands for %s of them\n",
+			"too many senders, receivers or pairs for a row each: %s counts are in "
+			"[others]\n",
 			units_format_count(a->overflows, text, sizeof(text)));
 	if (a->lost_boxes)
-		fprintf(out, "%s messages went to mailboxes beyond the first %u: no lengths\n",
+		fprintf(out,
+			"%s messages went to mailboxes beyond the first %u, whose lengths are not "
+			"known\n",
 			units_format_count(a->lost_boxes, text, sizeof(text)), a->max_boxes);
 }
 
@@ -230,7 +233,7 @@ static int write_rest(FILE *out, const void *answer, const struct table_options 
 	}
 	if (rc == 0 && a->nr_boxes) {
 		fprintf(out, "\nMailboxes%s\n",
-			a->boxes_asked ? "" : ", as of the last message that was seen");
+			a->boxes_asked ? "" : ", lengths at the last message that was seen");
 		rc = table_write(out, &boxes, &of_boxes, err);
 	}
 	if (rc)

@@ -145,8 +145,8 @@ int node_wide_view_write(FILE *f, const struct node_wide_answer *a, struct error
 	fputc('\n', f);
 	if (node_wide_share(a->work) < 1)
 		fprintf(f,
-			"Of the work below %.1f %% was seen (--max-overhead): COUNT and TOTAL are "
-			"estimates, who asked are those that were seen\n",
+			"Only %.1f %% of the work below was seen (--max-overhead): COUNT and TOTAL "
+			"are estimates, ASKED FOR BY has only processes that were seen\n",
 			100 * node_wide_share(a->work));
 	return table_write(f, &t, &options, err);
 }

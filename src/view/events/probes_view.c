@@ -100,15 +100,18 @@ int probes_view_write(FILE *out, const struct probes_answer *a, bool color, stru
 	rc = table_write(out, &t, &o, err);
 	if (rc)
 		return rc;
-	fprintf(out, "\n%u probes in %u links and %u groups that go on and off together\n", a->nr,
-		a->nr_links, a->nr_groups);
+	fprintf(out,
+		"\n%u probes in %u BPF links and %u groups; the probes of a group are enabled "
+		"together\n",
+		a->nr, a->nr_links, a->nr_groups);
 	if (a->no_cost)
-		fprintf(out, "what a hit costs is not known: %s\n", a->no_cost);
+		fprintf(out, "the cost of a hit is not known: %s\n", a->no_cost);
 	else
 		fprintf(out,
-			"TRAP: what one hit costs the node on this host, beside the time of the "
-			"BPF program (0.2 to 2 us);\n"
-			"at most --max-overhead %g %% of the node's own CPU in all\n",
+			"TRAP: CPU time that one hit costs on this host, without its BPF program "
+			"(0.2 to 2 us more);\n"
+			"all hits together may cost --max-overhead %g %% of the node's own CPU "
+			"time\n",
 			a->max_overhead);
 	return 0;
 }

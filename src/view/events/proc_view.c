@@ -211,10 +211,13 @@ static void write_overflows(FILE *out, const struct proc_answer *a)
 	char text[32];
 
 	if (a->overflows)
-		fprintf(out, "too many groups, reasons or names: [others] stands for %s of them\n",
+		fprintf(out,
+			"too many groups, reasons or names for a row each: %s counts are in "
+			"[others]\n",
 			units_format_count(a->overflows, text, sizeof(text)));
 	if (a->not_followed)
-		fprintf(out, "%s processes were too many to follow: who lives is not known\n",
+		fprintf(out,
+			"too many processes to track: of %s it is not known whether they live\n",
 			units_format_count(a->not_followed, text, sizeof(text)));
 }
 
@@ -230,7 +233,7 @@ static void write_names(FILE *out, const struct proc_answer *a, size_t limit)
 		if (!n->again || all++ >= limit)
 			continue;
 		if (!shown++)
-			fprintf(out, "\nNames that were given more than once\n");
+			fprintf(out, "\nNames that were registered more than once\n");
 		strbuf_reset(&line);
 		strbuf_addstr(&line, n->name);
 		table_clean_text(&line, false);
@@ -261,18 +264,18 @@ static int write_rest(FILE *out, const void *answer, const struct table_options 
 	const struct table rows = rows_table(a), parents = parents_table(a),
 			   reasons = reasons_table(a);
 	const struct table_options below = {.limit = o->limit, .indent = 2, .width = o->width};
-	char heading[80] = "Who started them\n", nr[32];
+	char heading[80] = "Parents\n", nr[32];
 	int rc;
 
 	write_overflows(out, a);
 	write_alarms(out, a, o->width);
 	if (a->parent_unknown)
 		snprintf(heading, sizeof(heading),
-			 "Who started them (not seen of %s that exited)\n",
+			 "Parents (not known of %s processes that exited)\n",
 			 units_format_count(a->parent_unknown, nr, sizeof(nr)));
 	rc = write_table(out, "", &rows, o, ROWS_SHOWN, err);
 	rc = rc ? rc : write_table(out, heading, &parents, &below, PARENTS_SHOWN, err);
-	rc = rc ? rc : write_table(out, "Why they exited\n", &reasons, &below, REASONS_SHOWN, err);
+	rc = rc ? rc : write_table(out, "Exit reasons\n", &reasons, &below, REASONS_SHOWN, err);
 	if (rc)
 		return rc;
 	write_names(out, a, o->limit ? o->limit : NAMES_SHOWN);

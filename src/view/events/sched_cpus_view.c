@@ -132,12 +132,14 @@ int sched_cpus_write(FILE *f, const struct sched_answer *a, bool color, struct e
 	if (t.nr_rows)
 		rc = table_write(f, &t, &options, err);
 	if (error >= ROUGH_POINTS)
-		fprintf(f, "utilization is seen at random moments: give or take %.1f points\n",
+		fprintf(f,
+			"utilization is an estimate from random samples: give or take %.1f "
+			"percentage points\n",
 			error);
 	if (waited >= WAITED_LONG)
 		fprintf(f,
-			"Schedulers were to run but had no CPU for up to %.1f %% of the time: "
-			"slices and waits are longer by that\n",
+			"Scheduler threads were runnable but had no CPU for up to %.1f %% of the "
+			"time: slices and waits include that time\n",
 			waited);
 	if (offline)
 		fprintf(f,

@@ -183,9 +183,9 @@ static void write_progress(FILE *f, const struct sched_now_answer *a)
 	strbuf_addstr(&line, "thread progress ");
 	switch (a->progress.state) {
 	case PROGRESS_UNKNOWN:
-		strbuf_addstr(&line, a->live ? "is not known: its value is hidden, and no "
+		strbuf_addstr(&line, a->live ? "is not known: ebeam cannot read its value, and no "
 					       "scheduler leads it"
-					     : "is not known: a core file is one moment");
+					     : "is not known: a core file shows only one moment");
 		break;
 	case PROGRESS_MOVES:
 		strbuf_addstr(&line, "moves");
@@ -197,7 +197,7 @@ static void write_progress(FILE *f, const struct sched_now_answer *a)
 		strbuf_addstr(&line, "stands still");
 		add_bound(&line, " for >=", a->progress.still_ns);
 		if (!add_holders(&line, a))
-			strbuf_addf(&line, ": it waits for %s, no scheduler",
+			strbuf_addf(&line, ": it waits for %s, which is no scheduler",
 				    a->progress.waits_for ? a->progress.waits_for
 							  : "another thread");
 	}
@@ -214,8 +214,8 @@ static void write_block(FILE *f, const struct sched_now_answer *a)
 
 	if (!a->block.blocked)
 		return;
-	fprintf(f, "multi-scheduling is blocked: scheduler 1 alone runs%s, until ",
-		dirty ? "" : " beside the dirty ones");
+	fprintf(f, "multi-scheduling is blocked: only scheduler 1 runs%s, until ",
+		dirty ? "" : ", and the dirty ones");
 	for (unsigned int i = 0; i < a->block.nr_pids; i++)
 		fprintf(f, "%s%s", i ? ", " : "", a->block.pids[i]);
 	if (a->block.nr > a->block.nr_pids)
@@ -236,10 +236,11 @@ static void write_longest(FILE *f, const struct sched_now_answer *a)
 		if (!r->longest.over)
 			continue;
 		strbuf_reset(&line);
-		strbuf_addf(&line, "%s scheduler %u was with %s%s", r->type, r->number,
-			    r->longest.pid, r->longest.name ? " " : "");
+		strbuf_addf(&line, "%s scheduler %u ran %s%s", r->type, r->number, r->longest.pid,
+			    r->longest.name ? " " : "");
 		add_name(&line, r->longest.name);
-		strbuf_addf(&line, " for >= %s without a pause (which function: ebeam sched -d 10)",
+		strbuf_addf(&line,
+			    " for >= %s in one time slice (ebeam sched -d 10 shows the function)",
 			    units_format_ns(r->longest.ns, time, sizeof(time)));
 		table_clean_text(&line, false);
 		fprintf(f, "%s\n", line.buf);
@@ -267,8 +268,8 @@ int sched_now_view_write(FILE *f, const struct sched_now_answer *a, const struct
 	for (size_t i = 0; i < a->nr; i++)
 		slice_start |= a->rows[i].slice_start;
 	if (slice_start)
-		fprintf(f, "~ its time slice began in this function: where Erlang code is "
-			   "by now stands in the registers of a CPU (ebeam record)\n");
+		fprintf(f, "~ function in which the time slice began; the current one is only in "
+			   "registers of the CPU (ebeam record shows it)\n");
 	return 0;
 }
 

@@ -146,7 +146,7 @@ static void write_longest(FILE *f, const struct sched_answer *a)
 	if (!s->nr_longest)
 		return;
 	add_count(&line, s->nr_long, a->long_scale);
-	fprintf(f, "\nlongest slices (of %s that were long), with their stacks\n", line.buf);
+	fprintf(f, "\nlongest slices (of %s long ones), with their stacks\n", line.buf);
 	for (unsigned int i = 0; i < s->nr_longest; i++)
 		write_long(f, s->groups.names, &s->longest[i]);
 	strbuf_free(&line);
@@ -342,10 +342,10 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 	if (excludes_truncated(a))
 		fprintf(f,
 			"Slices and waits that a sampling window truncated are excluded: %scounts "
-			"are too small, most of all those of what lasts long%s%s\n",
+			"are too low, most of all for long slices and waits%s%s\n",
 			a->by_memory ? "" : "times and ",
 			a->joined ? "; only long slices are complete in TIME, SLICES and MAX" : "",
-			a->by_memory ? ". Times are how long schedulers were busy, divided in "
+			a->by_memory ? ". Times are the busy time of the schedulers, divided in "
 				       "proportion to the slices that were seen"
 				     : "");
 	fputc('\n', f);
@@ -353,11 +353,13 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 	fputs(s->cpus.len ? "\n" : "", f);
 	histogram_write(f, "run-queue latency", &s->run_queue, HISTOGRAM_NS, a->scale);
 	if (s->dirty_run_queue.nr)
-		histogram_write(f, "the same of dirty schedulers", &s->dirty_run_queue,
+		histogram_write(f, "run-queue latency, dirty schedulers", &s->dirty_run_queue,
 				HISTOGRAM_NS, a->scale);
 	if (s->unknown_waits) {
 		add_count(&line, s->unknown_waits, a->scale);
-		fprintf(f, "  (of %s slices it is not known since when they were to run)\n",
+		fprintf(f,
+			"  (without %s slices of which it is not known when they became "
+			"runnable)\n",
 			line.buf);
 	}
 	histogram_write(f, "slices", &s->slices, HISTOGRAM_NS, a->scale);
@@ -371,8 +373,8 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 	if (s->untracked) {
 		strbuf_reset(&line);
 		add_count(&line, s->untracked, a->scale);
-		fprintf(f, "%s events of processes left out: more than %u at one time\n", line.buf,
-			s->max_processes);
+		fprintf(f, "%s events were left out: more than %u processes at one time\n",
+			line.buf, s->max_processes);
 	}
 	write_longest(f, a);
 	free((void *)t.rows);

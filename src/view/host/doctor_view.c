@@ -98,7 +98,7 @@ static const char *verdict(const struct doctor_report *r)
 	case ERROR_KIND_KERNEL:
 		return "'ebeam record' will not work: kernel feature missing";
 	case ERROR_KIND_FAILED:
-		return "'ebeam record' will not work: a limit is in the way";
+		return "'ebeam record' will not work: a limit is too low";
 	default:
 		return "'ebeam record' will not work on this node";
 	}

@@ -131,9 +131,9 @@ static void add_fixed_by(struct strbuf *out, const struct ets_answer *a)
 	for (size_t i = 0; i < a->nr_fixed_by; i++)
 		strbuf_addf(out, "%s%s", i ? ", " : "", a->fixed_by[i].pid);
 	if (a->fixed_by_truncated)
-		strbuf_addstr(out, a->nr_fixed_by ? " and others" : "unknown, it changes");
+		strbuf_addstr(out, a->nr_fixed_by ? " and others" : "unknown, as that changes");
 	strbuf_addstr(out,
-		      a->hash ? "  (what is deleted stays in memory until they let go)\n" : "\n");
+		      a->hash ? "  (deleted objects stay in memory until they unfix it)\n" : "\n");
 }
 
 static void add_details(struct strbuf *out, const struct ets_answer *a)
@@ -167,9 +167,9 @@ void ets_view_write(FILE *f, const struct ets_answer *a)
 		fprintf(f, "\n%s of %s objects, %s:\n%s",
 			units_format_count(a->objects.nr, shown, sizeof(shown)),
 			units_format_count(a->row->objects, size, sizeof(size)),
-			a->hash ? "as the buckets have them" : "by key",
-			a->row->compressed ? "(... is what is compressed: all but keys, atoms and "
-					     "small numbers)\n"
+			a->hash ? "in the order of the hash buckets" : "by key",
+			a->row->compressed ? "(... stands for compressed terms: all but keys, "
+					     "atoms and small integers)\n"
 					   : "");
 	for (size_t i = 0; i < a->objects.nr; i++) {
 		strbuf_addstr(&text, a->objects.texts[i]);

@@ -44,7 +44,7 @@ int old_code_view_write(FILE *f, const struct old_code_answer *a, bool color, st
 	const struct table rows = rows_table(a);
 	char modules[32], processes[32];
 
-	fprintf(f, "%s %s old code; %s %s it (funs are not looked at)\n",
+	fprintf(f, "%s %s old code; %s %s it (funs that refer to old code are not checked)\n",
 		units_format_count(a->modules.len, modules, sizeof(modules)),
 		a->modules.len == 1 ? "module has" : "modules have",
 		units_format_count(a->processes, processes, sizeof(processes)),

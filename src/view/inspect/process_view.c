@@ -439,7 +439,7 @@ static void write_timers(FILE *f, const struct process_answer *a, const struct t
 
 		add_timer_left(&text, t);
 		if (t->receive)
-			table_line(f, "  %-17s  its receive ends (after)", text.buf);
+			table_line(f, "  %-17s  timeout (after) of its receive", text.buf);
 		else
 			table_line(f, "  %-17s  %s  to %s: %s", text.buf, t->ref ? t->ref : "",
 				   t->by_name ? "its name" : "it", t->message ? t->message : "");
@@ -452,8 +452,8 @@ static void write_timers(FILE *f, const struct process_answer *a, const struct t
 	if (stuck)
 		table_line(
 			f,
-			"  Overdue: the scheduler that has the timer does not look at its timers; "
-			"'ebeam sched --now' shows what it does.");
+			"  Overdue: the scheduler that owns the timer does not check its timers; "
+			"'ebeam sched --now' shows what it is doing.");
 }
 
 static void write_dictionary(FILE *f, const struct process_answer *a, const struct table_options *o)
@@ -478,7 +478,7 @@ static void write_binaries(FILE *f, const struct process_answer *a, const struct
 
 		table_line(f,
 			   "  %#14" PRIx64 "  %s, %" PRIu64 " reference%s, %" PRIu64
-			   " of them here",
+			   " of them in this process",
 			   b->address, BYTES(b->bytes), b->refc, PLURAL(b->refc), b->references);
 	}
 }
@@ -501,7 +501,7 @@ static void write_heap(FILE *f, const struct process_answer *a, const struct tab
 			   COUNT(k->words));
 	}
 	if (a->largest.len)
-		table_line(f, "  largest, parts that they share counted in each:");
+		table_line(f, "  largest terms (a part that several share is counted in each):");
 	for (size_t i = 0; i < a->largest.len; i++) {
 		const struct process_root *r = &a->largest.data[i];
 

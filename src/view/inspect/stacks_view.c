@@ -101,7 +101,7 @@ static void add_stack(struct strbuf *out, const struct stacks_answer *a, const s
 		add_frame(out, a, frame(a, r, i), width);
 	}
 	if (r->truncated)
-		strbuf_addstr(out, "    ... the rest is too deep to show\n");
+		strbuf_addstr(out, "    ... further frames were not read\n");
 }
 
 static void add_examples(struct strbuf *out, const struct stacks_row *r)

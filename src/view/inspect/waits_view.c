@@ -167,9 +167,9 @@ static void add_summary(struct strbuf *out, const struct waits_answer *a)
 	if (!a->all_waits && !a->unexplained) {
 		/* The text has reasons why processes may wait unseen. */
 		strbuf_addstr(out, "no process was seen to wait for another: calls of gen_server, "
-				   "gen_statem and their like are recognised (ebeam help dump); a "
-				   "receive that is written by hand does not say for whom it "
-				   "waits, nor does a process that waits for a scheduler\n");
+				   "gen_statem and their like are recognised (ebeam help dump). It "
+				   "is not known for whom a receive that is written by hand waits; "
+				   "waits for a scheduler are not included\n");
 		return;
 	}
 	cell_count(out, a->all_waits);
@@ -177,7 +177,8 @@ static void add_summary(struct strbuf *out, const struct waits_answer *a)
 	cell_count(out, a->waited_for);
 	strbuf_addf(out, " other%s", a->waited_for == 1 ? "" : "s");
 	if (a->unexplained)
-		strbuf_addf(out, "; %" PRIu64 " suspended, by what is not known", a->unexplained);
+		strbuf_addf(out, "; %" PRIu64 " suspended, it is not known by whom",
+			    a->unexplained);
 	strbuf_addf(out, "; %zu deadlock%s\n", circles, circles == 1 ? "" : "s");
 	if (a->all_waits)
 		strbuf_addch(out, '\n');
@@ -195,8 +196,8 @@ static void add_rest(struct strbuf *out, const struct waits_answer *a,
 		add_chain(out, a->members + g->chains.data[i].first, g->chains.data[i].nr);
 	add_more(out, shown, g->chains.len);
 	if (a->monitors.len)
-		strbuf_addstr(out, "\nWith a monitor at hand (whether they wait for that process "
-				   "is not known)\n");
+		strbuf_addstr(out, "\nWaiting processes and what they monitor (they may wait for "
+				   "another process)\n");
 	for (size_t i = 0; i < a->monitors.len; i++)
 		add_monitor(out, &a->monitors.data[i]);
 	add_more(out, a->monitors.len, a->all_monitors);

@@ -133,7 +133,9 @@ static int choose_type(const char **type, int fd, struct error *err)
 	if (!wanted)
 		wanted = getenv("TERM");
 	if (!wanted || !*wanted)
-		return error_set(err, ERROR_KIND_FAILED, -ENOTTY, "TERM is not set");
+		return error_set(err, ERROR_KIND_FAILED, -ENOTTY,
+				 "TERM is not set: set it to the type of the terminal, "
+				 "xterm-256color for example");
 	*type = wanted;
 	if (setupterm(wanted, fd, &found) != OK) {
 		const char *other = stand_in(wanted);
@@ -142,14 +144,16 @@ static int choose_type(const char **type, int fd, struct error *err)
 		if ((!other || setupterm(other, fd, &found) != OK) && !use_built_in(*type, fd))
 			return error_set(err, ERROR_KIND_FAILED, -ENOTTY,
 					 "terminals of type '%s' are not known here: set TERM to a "
-					 "type that it is like, xterm for example",
+					 "similar type, xterm for example",
 					 wanted);
 	}
 	place = tigetstr("cup");
 	del_curterm(cur_term);
 	if (!place || place == (char *)-1)
 		return error_set(err, ERROR_KIND_FAILED, -ENOTTY,
-				 "a terminal of type '%s' cannot place the cursor", wanted);
+				 "a terminal of type '%s' cannot place the cursor, which a full "
+				 "screen needs: set TERM to its true type, xterm for example",
+				 wanted);
 	return 0;
 }
 

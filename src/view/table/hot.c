@@ -235,8 +235,8 @@ static void write_spinning(FILE *f, const struct snapshot *s)
 {
 	if (s->by_kind[SAMPLE_WAIT] && !s->options.idle)
 		fprintf(f,
-			"%.1f%% are schedulers that spin for work ([wait]): not in the table below "
-			"(--idle)\n",
+			"%.1f%% are schedulers that spin while they wait for work ([wait]): only "
+			"--idle has them in the table below\n",
 			hot_share(s->by_kind[SAMPLE_WAIT], s->samples));
 }
 
@@ -314,7 +314,7 @@ int hot_write_diff(FILE *f, const struct diff *d, const struct hot_options *o, s
 		fputs("\nNo function changed.\n", f);
 		return 0;
 	}
-	rc = hot_write_section(f, "Functions that changed, in percent points of all samples",
+	rc = hot_write_section(f, "Functions that changed, in percentage points of all samples",
 			       &functions, o, err);
 	vec_free(&changed);
 	return rc;

@@ -287,8 +287,8 @@ int hot_write_states(FILE *f, const struct snapshot *s, const struct hot_options
 	rc = rc ? rc : hot_write_section(f, title, &table, o, err);
 	for (size_t i = 0; rc == 0 && i < h.functions.len; i++) {
 		if (is_last_stop(&h.functions.data[i])) {
-			fprintf(f, "\n~ where it last stopped (where a process is while it runs: "
-				   "ebeam record --mode cpu)\n");
+			fprintf(f, "\n~ where the process last stopped; ebeam record --mode cpu "
+				   "shows where it is while it runs\n");
 			break;
 		}
 	}

@@ -123,8 +123,8 @@ static void write_unsure(FILE *out, const struct totals_answer *a)
 
 	if (a->hit_ns)
 		fprintf(out,
-			"\nDurations are without what tracing took, %s of a call without others "
-			"inside: less than %s may be nothing.\n",
+			"\nDurations are without the time that tracing took, %s for a call without "
+			"traced calls inside: one below %s may be zero.\n",
 			units_format_ns(a->hit_ns, hit, sizeof(hit)),
 			units_format_ns(a->unsure_ns, unsure, sizeof(unsure)));
 }

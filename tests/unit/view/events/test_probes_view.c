@@ -46,15 +46,17 @@ static void as_text(void **state)
 
 	UNUSED(state);
 	assert_int_equal(probes_view_write(page_open(&p), &answer, false, &err), 0);
-	page_expect(&p, "FUNCTION   AT             OFFSET  INSTRUCTION  RUN         TRAP  "
-			"FOR                         FILE\n"
-			"collect+3  call         0x206940  push r15     emulated  452 ns  "
-			"gc_minor_end, gc_major_end  -\n"
-			"back       instruction      0x10  -            stepped        -  "
-			"-                           /lib/x.so\n"
-			"\n"
-			"2 probes in 2 links and 2 groups that go on and off together\n"
-			"what a hit costs is not known: not tried\n");
+	page_expect(
+		&p,
+		"FUNCTION   AT             OFFSET  INSTRUCTION  RUN         TRAP  "
+		"FOR                         FILE\n"
+		"collect+3  call         0x206940  push r15     emulated  452 ns  "
+		"gc_minor_end, gc_major_end  -\n"
+		"back       instruction      0x10  -            stepped        -  "
+		"-                           /lib/x.so\n"
+		"\n"
+		"2 probes in 2 BPF links and 2 groups; the probes of a group are enabled together\n"
+		"the cost of a hit is not known: not tried\n");
 }
 
 static void as_json(void **state)

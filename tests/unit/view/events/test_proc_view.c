@@ -73,18 +73,18 @@ static void as_text(void **state)
 		    "INITIAL CALL  SPAWNED  LIVING  MEAN LIFE\n"
 		    "m:f/1               1       -          -\n"
 		    "\n"
-		    "Who started them (not seen of 1,234 that exited)\n"
+		    "Parents (not known of 1,234 processes that exited)\n"
 		    "  SPAWNED      /S  EXITED  CRASHED  LIVING  MEAN LIFE  MAX LIFE  PARENT  "
 		    "LAST CRASH\n"
 		    "   50,000  25,000       8        8  49,992    2.00 us   3.00 us  my_sup  "
 		    "{bad,\"\\e\"}\n"
 		    "   30,000  15,000       0        0       7          -         -  b       -\n"
 		    "\n"
-		    "Why they exited\n"
+		    "Exit reasons\n"
 		    "  EXITS   /S  CRASH  REASON\n"
 		    "      9  4.5  no     normal\n"
 		    "\n"
-		    "Names that were given more than once\n"
+		    "Names that were registered more than once\n"
 		    "         3  worker\n");
 }
 

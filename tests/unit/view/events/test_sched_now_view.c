@@ -81,13 +81,13 @@ static void as_text(void **state)
 		"\n"
 		"6 samples in 200.0 ms; thread progress stands still for >= 200.0 ms: "
 		"scheduler 2 with <0.9.0>, whose time slice began in m:f/1, has not confirmed it\n"
-		"multi-scheduling is blocked: scheduler 1 alone runs beside the dirty ones, until "
+		"multi-scheduling is blocked: only scheduler 1 runs, and the dirty ones, until "
 		"<0.1.0>, <0.2.0> and 1 more have unblocked it "
 		"(erlang:system_flag(multi_scheduling, unblock_normal)) or exited\n"
-		"normal scheduler 2 was with <0.7.0> My.Worker for >= 300.0 ms without a pause "
-		"(which function: ebeam sched -d 10)\n"
-		"~ its time slice began in this function: where Erlang code is by now stands in "
-		"the registers of a CPU (ebeam record)\n");
+		"normal scheduler 2 ran <0.7.0> My.Worker for >= 300.0 ms in one time slice "
+		"(ebeam sched -d 10 shows the function)\n"
+		"~ function in which the time slice began; the current one is only in registers "
+		"of the CPU (ebeam record shows it)\n");
 }
 
 static void as_json(void **state)

@@ -124,9 +124,9 @@ static void a_table_says_who_holds_it(void **state)
 			"  concurrency  read false, write auto\n"
 			"  compressed   no\n"
 			"  counters     in one place\n"
-			"  fixed by     <0.9.0>, <0.10.0> and others  (what is deleted stays in "
-			"memory until they let go)\n"
-			"\n2 of 1,000 objects, as the buckets have them:\n"
+			"  fixed by     <0.9.0>, <0.10.0> and others  (deleted objects stay in "
+			"memory until they unfix it)\n"
+			"\n2 of 1,000 objects, in the order of the hash buckets:\n"
 			"{1,\"a?\"}\n{2}\n");
 	ets_view_json(page_open_json(&p), &a);
 	page_has(&p, "\"name\": \"my tab\", ");
@@ -181,8 +181,8 @@ static void waits_say_where_they_lead(void **state)
 	vec_push(&a.waits, ((struct waits_pair){all[2], all[4]}));
 	vec_push(&a.monitors, ((struct waits_pair){all[0], {.p.pid = "<9.1.0>"}}));
 	assert_int_equal(waits_view_write(page_open(&p), &a, &few, NULL), 0);
-	page_expect(&p, "4 processes wait for 4 others; 1 suspended, by what is not known; "
-			"1 deadlock\n\n"
+	page_expect(&p, "4 processes wait for 4 others; 1 suspended, it is not known by "
+			"whom; 1 deadlock\n\n"
 			"DEADLOCK: 2 processes wait for each other\n"
 			"    <0.0.0> a, in gen:do_call/4 (3.20 s)\n"
 			"    waits for <0.1.0>, in m:f/1\n"
@@ -200,8 +200,8 @@ static void waits_say_where_they_lead(void **state)
 			"\nChains\n"
 			"  <0.3.0> d -> <0.2.0> c? (busy_port, >= 1.50 s) -> #Port<0.4> tcp_inet "
 			"-> 1.2.3.4:5\n"
-			"\nWith a monitor at hand (whether they wait for that process is not "
-			"known)\n"
+			"\nWaiting processes and what they monitor (they may wait for another "
+			"process)\n"
 			"  <0.0.0> a, in gen:do_call/4, monitors <9.1.0>\n"
 			"  ... 1 more (-n 2 shows them)\n");
 	waits_view_json(page_open_json(&p), &a, &(struct table_options){0});
@@ -233,7 +233,8 @@ static void old_code_has_its_processes(void **state)
 		 ((struct old_code_row){{"<0.8.0>", "a b", "waiting", "m:f/1"}, {2, both}}));
 	vec_push(&a.rows, ((struct old_code_row){{"<0.9.0>"}, {1, both}}));
 	assert_int_equal(old_code_view_write(page_open(&p), &a, false, NULL), 0);
-	page_expect(&p, "1 module has old code; 2 processes run it (funs are not looked at)\n\n"
+	page_expect(&p, "1 module has old code; 2 processes run it (funs that refer to "
+			"old code are not checked)\n\n"
 			"PID      NAME  OLD CODE OF  STATUS   CURRENT FUNCTION\n"
 			"<0.8.0>  a b   old_two Old  waiting  m:f/1\n"
 			"<0.9.0>  -     old_two      -        -\n");
@@ -314,7 +315,7 @@ static void stacks_have_their_processes(void **state)
 			"    m:loop/1  m.erl:1\n"
 			"  <0.1.0> a, <0.2.0> b and 1,198 more\n\n"
 			"1 process collects garbage, with an empty stack (where it last stopped)\n"
-			"    ... the rest is too deep to show\n"
+			"    ... further frames were not read\n"
 			"  <0.3.0>\n\n"
 			"1 more stacks are not shown (-n 3 shows them)\n");
 	stacks_view_json(&w, &a);
@@ -444,19 +445,19 @@ static void a_process_is_text(void **state)
 		    "\nLinks and monitors\n"
 		    "  links                <0.2.0> ... 2 in all\n"
 		    "\nTimers: 3\n"
-		    "  in 1.500 s         its receive ends (after)\n"
+		    "  in 1.500 s         timeout (after) of its receive\n"
 		    "  overdue by 2.000 s  #Ref<0.1.2.3>  to it: tick\n"
 		    "  ... -n shows more\n"
-		    "  Overdue: the scheduler that has the timer does not look at its timers; "
-		    "'ebeam sched --now' shows what it does.\n"
+		    "  Overdue: the scheduler that owns the timer does not check its timers; "
+		    "'ebeam sched --now' shows what it is doing.\n"
 		    "\nDictionary: 1\n  k => v\n"
 		    "\nBinaries outside the heap: 1, held by 2 references\n"
 		    "  in all 1.0 KiB\n"
-		    "          0x1000  1.0 KiB, 3 references, 2 of them here\n"
+		    "          0x1000  1.0 KiB, 3 references, 2 of them in this process\n"
 		    "\nHeap: 10 words young, 0 old\n"
 		    "  unknown              1 word\n"
 		    "  tuple                       2             6 words\n"
-		    "  largest, parts that they share counted in each:\n"
+		    "  largest terms (a part that several share is counted in each):\n"
 		    "             6+ words  message 1\n");
 	free_process(&a);
 }

@@ -63,8 +63,9 @@ static void as_text(void **state)
 		"The slowest\n"
 		"  2.00 us  m:f/1  [1,2]\n"
 		"\n"
-		"Durations are without what tracing took, 4.00 us of a call without others inside: "
-		"less than 1.00 us may be nothing.\n");
+		"Durations are without the time that tracing took, 4.00 us for a call without "
+		"traced "
+		"calls inside: one below 1.00 us may be zero.\n");
 }
 
 static void as_json(void **state)
