@@ -40,7 +40,7 @@ bool bigint_get_double(const struct bigint *a, double *out);
 
 /* Negative, 0 or positive as a is less than, equal to or greater than the other number. */
 int bigint_compare(const struct bigint *a, const struct bigint *b);
-/* d must be finite; it is not rounded to an integer. */
+/* Compares with the exact value of d, fraction included; d must be finite. */
 int bigint_compare_double(const struct bigint *a, double d);
 
 bool bigint_add(struct bigint *out, const struct bigint *a, const struct bigint *b);

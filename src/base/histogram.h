@@ -21,8 +21,8 @@ void histogram_add(struct histogram *h, uint64_t value, uint64_t nr);
 /* Smallest value that `percent` (0 .. 100) of the values do not exceed, rounded up to the end of
  * its bucket but never above max; 0 if empty. */
 uint64_t histogram_percentile(const struct histogram *h, double percent);
-/* Number of values from low to high, both included, and both at ends of buckets, as powers of two
- * and powers of two minus one are. */
+/* Number of values low .. high.  low must be the first value of a bucket, as powers of two are, and
+ * high the last value of one, as powers of two minus one are. */
 uint64_t histogram_between(const struct histogram *h, uint64_t low, uint64_t high);
 /* First and last value of a bucket. */
 void histogram_bounds(unsigned int bucket, uint64_t *first, uint64_t *last);

@@ -23,7 +23,7 @@ struct idmap_slot {
 
 struct idmap {
 	struct idmap_slot *slots;
-	uint32_t nr;   /* in use */
+	uint32_t nr;   /* slots in use */
 	uint32_t size; /* a power of two, 0 = nothing allocated */
 };
 

@@ -25,8 +25,8 @@ struct jsonw {
 	int err;       /* errno of the first write that failed */
 	bool one_line; /* set by the caller before the first value */
 	unsigned int depth;
-	bool any[JSONW_MAX_DEPTH];  /* something was written at this depth */
-	bool rows[JSONW_MAX_DEPTH]; /* each element is on a line of its own */
+	bool any[JSONW_MAX_DEPTH];  /* the object or array at this depth has an element */
+	bool rows[JSONW_MAX_DEPTH]; /* the array at this depth has one element a line */
 };
 
 #define JSONW(file)                                                                                \

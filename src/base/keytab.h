@@ -22,7 +22,7 @@
 struct keytab {
 	char *slots; /* items; a slot with key 0 is empty */
 	size_t item_size;
-	uint32_t nr;   /* in use */
+	uint32_t nr;   /* slots in use */
 	uint32_t size; /* a power of two, 0 = nothing allocated */
 };
 

@@ -364,7 +364,7 @@ static int segments(struct binary *b)
 	return call_next(b->p);
 }
 
-/* Elixir's concatenation: "text" <> <<1, 2>> <> rest */
+/* Parses Elixir's concatenation, "text" <> <<1, 2>> <> rest. */
 static int joined(struct binary *b)
 {
 	struct pattern_segment rest = {.type = SEGMENT_BITS, .unit = 8};

@@ -212,7 +212,7 @@ static int atom_or_call(struct call_parser *p, struct pattern_node **out)
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
-/* Elixir's user.name.first: values of atom keys in nested maps. */
+/* Parses `.name.first` behind *out, Elixir's access to atom keys of (nested) maps. */
 static int fields(struct call_parser *p, struct pattern_node **out)
 {
 	while (p->elixir && call_is_sign(p, ".")) {

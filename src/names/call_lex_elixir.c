@@ -140,7 +140,7 @@ static int quoted_word(struct call_parser *p)
 	return 0;
 }
 
-/* Sigils ~c"text", ~s[text]; ~C and ~S have no escapes. */
+/* Parses the sigils ~c"text" and ~s[text]; ~C and ~S, which have no escapes. */
 static int sigil(struct call_parser *p)
 {
 	static const char opening[] = "([{<\"'/|", closing[] = ")]}>\"'/|";
@@ -159,7 +159,7 @@ static int sigil(struct call_parser *p)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Letters, digits, _ and @, then at most one ? or !; in `x!=1` the ! belongs to `!=`. */
+/* Reads letters, digits, _ and @, then at most one ? or !; in `x!=1` the ! belongs to `!=`. */
 static void identifier(struct call_parser *p)
 {
 	const char *s = p->text;

@@ -156,7 +156,8 @@ static int module(struct call_parser *p)
 	return 0;
 }
 
-/* Length of an operator as function name: erlang:+/2, Kernel.==/2; in front of /N for an arity. */
+/* Length of the operator that `s` begins with as a function name (erlang:+/2, Kernel.==/2), without
+ * the / of an arity; 0: there is none. */
 static size_t operator_length(const char *s)
 {
 	size_t len = 0;
@@ -318,7 +319,8 @@ static bool has_conditions(const struct call_pattern *p)
 			return true;
 		nr += p->args[i]->kind == PATTERN_VARIABLE;
 	}
-	return p->nr_guards || nr > p->nr_variables; /* a variable twice: equal values */
+	return p->nr_guards ||
+	       nr > p->nr_variables; /* a variable that occurs twice is a condition */
 }
 
 static int parse(struct call_parser *p)

@@ -489,7 +489,7 @@ static bool is_known(const struct names *n, enum names_table t, uint32_t id)
 	return id != 0 && is_known_or_none(n, t, id);
 }
 
-/* One id beyond the limit is accepted, for the "[overflow]" entry of the interning side. */
+/* Accepts one id beyond the limit: that of the "[overflow]" entry, which interning adds there. */
 static int check_definition(const struct names *n, enum names_table t, uint32_t id)
 {
 	if (id == 0 || id != n->tables[t].count + 1)

@@ -159,8 +159,8 @@ static void read_build_id(struct elf_file *e)
 }
 
 /*
- * Maps the whole file, shared: the kernel writes breakpoints of uprobes on this file into private
- * mappings that may become executable, so that they would be read as bytes of the file.
+ * Maps the whole file, shared.  Into a private mapping that may become executable the kernel writes
+ * the breakpoints of uprobes on this file: ebeam would read these instead of the file's bytes.
  */
 static Elf *map_shared(struct elf_file *e)
 {

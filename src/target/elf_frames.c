@@ -138,7 +138,7 @@ static bool parse_augmentation(struct reader *r, const char *augmentation, uint8
 		case 'G':
 			break;
 		default:
-			return false; /* its size, and so what follows it, is unknown */
+			return false; /* data of unknown size: what follows is lost */
 		}
 	}
 	return !r->bad;

@@ -30,7 +30,7 @@ static bool effective(int capability)
 	return data[capability / 32].effective & (UINT32_C(1) << (capability % 32));
 }
 
-/* The kernel asks for most capabilities in the initial user namespace. */
+/* Most of what needs a capability needs it in the initial user namespace. */
 static bool in_initial_user_namespace(void)
 {
 	char *text = proc_read_file(4096, NULL, "/proc/self/uid_map");

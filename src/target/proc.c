@@ -24,7 +24,8 @@
 #include "base/vec.h"
 #include "target/proc_internal.h"
 
-/* PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h: ABI, CRIU and util-linux use it. */
+/* PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h: a part of the ABI, which CRIU and
+ * util-linux use. */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
 
 #define STAT_MAX_SIZE	4096

@@ -205,7 +205,7 @@ void proc_container_parse(struct proc_container *out, const char *cgroup_text)
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* Files of container runtimes, and the JSON keys of the name.  Docker's start with "/". */
+/* Files of container runtimes, and the JSON keys of the name.  Docker's names start with "/". */
 static const struct {
 	const char *dir, *file;
 	const char *keys[2];

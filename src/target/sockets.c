@@ -139,7 +139,7 @@ static void push(struct socket_table *t, const struct socket_info *s)
 	t->data[t->len++] = *s;
 }
 
-/* sl local remote st tx:rx tr:when retransmits uid timeout inode ... */
+/* Parses a line "sl local remote st tx:rx tr:when retransmits uid timeout inode ...". */
 static bool parse_inet(struct socket_info *s, const char *line)
 {
 	char local[64], peer[64];
@@ -157,7 +157,7 @@ static bool parse_inet(struct socket_info *s, const char *line)
 	       parse_address(peer, is_v6(s), s->peer_ip, &s->peer_port);
 }
 
-/* Num: refcount protocol flags type state inode [path] */
+/* Parses a line "Num: refcount protocol flags type state inode [path]". */
 static bool parse_unix(struct socket_info *s, const char *line)
 {
 	unsigned int flags, state;

@@ -24,7 +24,7 @@ const char *socket_protocol_name(enum socket_protocol protocol); /* "tcp", "udp"
 struct socket_info {
 	uint64_t inode;
 	enum socket_protocol protocol;
-	uint8_t state; /* number of the kernel: see socket_state_name() */
+	uint8_t state; /* the kernel's number of the state, for socket_state_name() */
 	bool listening;
 	bool has_queues; /* recv_q and send_q are known */
 	/* Bytes that the process has not read, and bytes that the peer has not acknowledged.  Of a

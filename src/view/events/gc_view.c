@@ -191,7 +191,7 @@ static void write_head(FILE *f, const void *answer)
 	strbuf_free(&line);
 }
 
-#define WAITED_LONG 5.0 /* percent */
+#define WAITED_LONG 5.0 /* percent; shorter waits for a CPU are not mentioned */
 
 static int write_rest(FILE *f, const void *answer, const struct table_options *o, struct error *err)
 {

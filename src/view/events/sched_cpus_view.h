@@ -9,7 +9,7 @@
 double sched_percent_of_type(const struct sched_stats *s, enum thread_type type);
 /* Writes the table of schedulers, and notes below it. */
 int sched_cpus_write(FILE *f, const struct sched_answer *a, bool color, struct error *err);
-/* Writes "utilization" by type, and "schedulers". */
+/* Writes two members of the JSON answer: "utilization", by type, and "schedulers". */
 void sched_cpus_json(struct jsonw *w, const struct sched_answer *a);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-struct dump_process { /* NULL = none, or not known */
+struct dump_process { /* texts: NULL = none, or not known */
 	const char *pid, *name, *status, *current;
 	bool stale; /* the process runs: `current` is where it last stopped */
 };

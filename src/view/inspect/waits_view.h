@@ -13,7 +13,7 @@
 /* How long a process has been waiting. */
 struct waits_since {
 	uint64_t ms;	 /* UINT64_MAX = not known */
-	const char *how; /* "timer", "at_least"; NULL = not known */
+	const char *how; /* "timer" = ms is exact, "at_least" = a lower bound; NULL = not known */
 };
 
 /* A process that waits or is waited for; or what else a process can wait for, such as a port. */

@@ -119,7 +119,7 @@ static bool decode_known(const char *text, struct terminal_key *out)
 	return false;
 }
 
-/* What follows an Escape at once. */
+/* What followed an Escape: no sequence, an unknown sequence, or that of a key. */
 enum after_escape { AFTER_NOTHING, AFTER_UNKNOWN, AFTER_KEY };
 
 /* Reads a sequence that curses does not know.  It is dropped, as its letters would be taken for

@@ -161,7 +161,7 @@ static const struct table_column diff_columns[] = {
 
 /* ---- units -------------------------------------------------------------------------------- */
 
-#define SAMPLES_COLUMN 1 /* of functions and processes */
+#define SAMPLES_COLUMN 1 /* index in function_columns[] and sampled_process_columns[] */
 
 /* Sets heading and type of the column of samples by the unit of the profile. */
 static void set_unit(struct table_column *columns, const char *unit)

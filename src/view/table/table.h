@@ -62,7 +62,7 @@ void table_write_more(FILE *f, size_t shown, size_t all);
 
 /* Replaces characters that are not safe for a terminal, as in cells; keep_lines: not newlines. */
 void table_clean_text(struct strbuf *text, bool keep_lines);
-/* Writes text cleaned, with its newlines, and empties it. */
+/* Writes text, cleaned but with its newlines, and empties the strbuf. */
 void table_write_text(FILE *f, struct strbuf *text);
 /* Writes text of a node within a line: control characters are escaped, see names_format_text(). */
 void table_write_escaped(FILE *f, const char *text);

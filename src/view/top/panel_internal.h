@@ -41,7 +41,7 @@ struct panel {
 
 	/* Rows. */
 	uint64_t reading;
-	size_t nr_rows;		  /* of the table, in the last call */
+	size_t nr_rows;		  /* rows of the table at the last call */
 	bool ordered;		  /* `window` is for the current order, filter and reading */
 	struct row_window window; /* sorted rows: those on the screen, and some around them */
 	size_t nr;		  /* rows that match the filter */

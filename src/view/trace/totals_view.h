@@ -9,7 +9,7 @@
 /* Calls of a function from one caller, or with arguments of one shape. */
 struct totals_row {
 	const char *function, *what; /* what: caller or shape; NULL = not known */
-	double share;		     /* percent of all calls; NAN = there are none */
+	double share;		     /* percent of all calls; NAN = no call was seen */
 	uint64_t calls, ends, exceptions;
 	uint64_t total_ns, max_ns; /* of the calls whose ends were seen */
 };
