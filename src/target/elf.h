@@ -59,6 +59,13 @@ size_t elf_file_imports(const struct elf_file *e, struct elf_import **out);
  * if no FDE covers it. */
 bool elf_file_function_at(const struct elf_file *e, uint64_t addr, uint64_t *start, uint64_t *end);
 
+/* All functions, or parts of functions, that have an FDE, ordered by address.  Returns their number;
+ * *out is owned by `e`. */
+struct elf_range {
+	uint64_t start, end;
+};
+size_t elf_file_functions(const struct elf_file *e, const struct elf_range **out);
+
 /* A copy of a section's bytes, and in *addr its virtual address (0 = not loaded); addr may be NULL.
  * free() it.  NULL: there is no such section, or it is empty, or larger than `max`. */
 uint8_t *elf_file_copy_section(const struct elf_file *e, const char *name, size_t max, size_t *size,

@@ -29,13 +29,9 @@
 #define PE_INDIRECT    0x80
 #define PE_OMIT	       0xff
 
-struct frame {
-	uint64_t start, end;
-};
-
 struct elf_frames {
 	bool built;
-	struct frame *data; /* sorted by start */
+	struct elf_range *data; /* sorted by start */
 	size_t len;
 };
 
@@ -178,7 +174,8 @@ static bool parse_cie(struct reader r, uint8_t *encoding)
 }
 
 /* Reads the bounds of the function from an FDE; `r` is at the byte after the CIE pointer. */
-static bool parse_fde(struct reader r, uint64_t section_addr, uint8_t encoding, struct frame *out)
+static bool parse_fde(struct reader r, uint64_t section_addr, uint8_t encoding,
+		      struct elf_range *out)
 {
 	uint64_t base = 0, start, len;
 
@@ -195,7 +192,7 @@ static bool parse_fde(struct reader r, uint64_t section_addr, uint8_t encoding, 
 	len = take_value(&r, encoding & PE_FORMAT_MASK);
 	if (r.bad || len == 0 || start + len < start)
 		return false;
-	*out = (struct frame){start, start + len};
+	*out = (struct elf_range){start, start + len};
 	return true;
 }
 
@@ -229,7 +226,7 @@ static bool cie_encoding_at(struct reader section, size_t at, uint8_t *encoding)
 
 static int compare_frames(const void *a, const void *b)
 {
-	const struct frame *x = a, *y = b;
+	const struct elf_range *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -247,14 +244,14 @@ static void parse_section(struct elf_frames *f, struct elf_bytes bytes, uint64_t
 {
 	struct reader section = {.data = bytes.data, .end = bytes.size}, body;
 	struct cie_cache cie = {.at = SIZE_MAX};
-	VEC(struct frame) frames = {0};
+	VEC(struct elf_range) frames = {0};
 	bool sorted = true;
 
 	for (size_t next; next_record(&section, &body, &next) && frames.len < ELF_MAX_FRAMES;
 	     section.at = next) {
 		size_t id_at = body.at;
 		uint64_t cie_distance = take(&body, 4);
-		struct frame frame;
+		struct elf_range frame;
 
 		if (body.bad || cie_distance == 0 || cie_distance > id_at)
 			continue; /* a CIE, or too short for an FDE */
@@ -302,4 +299,12 @@ bool elf_file_function_at(const struct elf_file *e, uint64_t addr, uint64_t *sta
 	*start = f->data[nr - 1].start;
 	*end = f->data[nr - 1].end;
 	return true;
+}
+
+size_t elf_file_functions(const struct elf_file *e, const struct elf_range **out)
+{
+	if (!e->frames->built)
+		build_frames(e);
+	*out = e->frames->data;
+	return e->frames->len;
 }
