@@ -52,11 +52,14 @@ BPFOWN  := features calibrate sitecheck kernel_btf
 BPFSRC  := bpf/maps.bpf.c \
            $(filter-out bpf/maps.bpf.c $(BPFOWN:%=bpf/%.bpf.c),$(sort $(wildcard bpf/*.bpf.c)))
 ASSETS  := $(sort $(wildcard src/export/assets/* doc/*.md))
+REFERENCES := $(sort $(wildcard src/beam/otp/references/*.gz))
 
-LIBOBJ  := $(LIBSRC:%.c=$(B)/obj/%.o) $(B)/obj/gen/pprof.pb-c.o $(B)/obj/gen/assets.o
-SANOBJ  := $(LIBSRC:%.c=$(B)/san/%.o) $(B)/san/gen/pprof.pb-c.o $(B)/san/gen/assets.o
+LIBOBJ  := $(LIBSRC:%.c=$(B)/obj/%.o) $(B)/obj/gen/pprof.pb-c.o $(B)/obj/gen/assets.o \
+           $(B)/obj/gen/references.o
+SANOBJ  := $(LIBSRC:%.c=$(B)/san/%.o) $(B)/san/gen/pprof.pb-c.o $(B)/san/gen/assets.o \
+           $(B)/san/gen/references.o
 GEN     := $(B)/gen/ebeam.skel.h $(B)/gen/features.skel.h $(B)/gen/calibrate.skel.h \
-           $(B)/gen/kernel_btf.skel.h $(B)/gen/pprof.pb-c.h $(B)/gen/assets.h $(B)/gen/terminfo.h
+           $(B)/gen/kernel_btf.skel.h $(B)/gen/pprof.pb-c.h $(B)/gen/assets.h $(B)/gen/references.h $(B)/gen/terminfo.h
 
 SHOWN   := $(B)/man/list $(addprefix $(B)/completions/,bash zsh fish)
 
@@ -127,6 +130,10 @@ $(B)/gen/terminfo.h:
 $(B)/gen/assets.c $(B)/gen/assets.h &: tools/embed $(ASSETS)
 	$(call say,EMBED)
 	$(Q)mkdir -p $(B)/gen && tools/embed $(B)/gen/assets $(ASSETS)
+
+$(B)/gen/references.c $(B)/gen/references.h &: tools/embed $(REFERENCES)
+	$(call say,EMBED)
+	$(Q)mkdir -p $(B)/gen && tools/embed $(B)/gen/references $(REFERENCES)
 
 BPF_CFLAGS := -target bpf -D__TARGET_ARCH_x86 -D__bpf__ -O2 -g -mcpu=v3 -Wall -Wextra \
               -Wno-unused-parameter \

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/keytab.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "target/objects_internal.h"
@@ -51,7 +52,7 @@ struct cached {
 
 /* A name from objects_name(). */
 struct named {
-	raddr start;
+	raddr start; /* key */
 	char *name;
 };
 
@@ -63,7 +64,8 @@ struct objects {
 	uint64_t read_ns; /* when the maps were read */
 	unsigned int generation;
 	VEC(struct object *) objects;
-	VEC(struct named) named;
+	struct keytab named; /* struct named */
+	bool has_cached;     /* something is in the cache */
 	size_t nr_open;
 	struct object anon;  /* for mappings without a file */
 	struct object other; /* for all files beyond MAX_OBJECTS */
@@ -115,6 +117,7 @@ static struct objects *objects_new(void)
 {
 	struct objects *o = xcalloc(1, sizeof(*o));
 
+	o->named = (struct keytab)KEYTAB_INIT(struct named);
 	o->anon = (struct object){.name = "[anon]", .tried = true};
 	o->other = (struct object){.name = "[other]", .tried = true};
 	return o;
@@ -151,9 +154,9 @@ void objects_close(struct objects *o)
 {
 	if (!o)
 		return;
-	for (size_t i = 0; i < o->named.len; i++)
-		free(o->named.data[i].name);
-	vec_free(&o->named);
+	for (struct named *n = keytab_next(&o->named, NULL); n; n = keytab_next(&o->named, n))
+		free(n->name);
+	keytab_free(&o->named);
 	for (size_t i = 0; i < o->objects.len; i++) {
 		if (!o->objects.data[i]->borrowed)
 			elf_file_close(o->objects.data[i]->elf);
@@ -275,19 +278,20 @@ static void describe(const struct mapping *m, const struct proc_map *map, raddr 
 
 void objects_name(struct objects *o, raddr start, const char *name)
 {
-	if (o->named.len >= OBJECTS_MAX_NAMED)
+	if (start == 0 || o->named.nr >= OBJECTS_MAX_NAMED || keytab_find(&o->named, start))
 		return;
-	vec_push(&o->named, ((struct named){.start = start, .name = xstrdup(name)}));
-	memset(o->cache, 0, sizeof(o->cache));
+	((struct named *)keytab_add(&o->named, start))->name = xstrdup(name);
+	if (o->has_cached)
+		memset(o->cache, 0, sizeof(o->cache));
+	o->has_cached = false;
 }
 
 static const char *name_of(const struct objects *o, const struct object_function *f)
 {
-	for (size_t i = 0; f->start != f->end && i < o->named.len; i++) {
-		if (o->named.data[i].start == f->start)
-			return o->named.data[i].name;
-	}
-	return NULL;
+	const struct named *n =
+		f->start != f->end && f->start ? keytab_find(&o->named, f->start) : NULL;
+
+	return n ? n->name : NULL;
 }
 
 int objects_find(struct objects *o, raddr addr, struct object_function *out)
@@ -307,6 +311,7 @@ int objects_find(struct objects *o, raddr addr, struct object_function *out)
 	if (!out->symbol)
 		out->symbol = name_of(o, out);
 	*c = (struct cached){.addr = addr, .function = *out};
+	o->has_cached = true;
 	return 0;
 }
 

@@ -32,7 +32,7 @@ void objects_close(struct objects *o);
 int objects_find(struct objects *o, raddr addr, struct object_function *out);
 /* Sets the name of the function at `start`, which no symbol covers; copies `name`.  Names beyond
  * OBJECTS_MAX_NAMED are ignored. */
-#define OBJECTS_MAX_NAMED 256
+#define OBJECTS_MAX_NAMED 65536
 void objects_name(struct objects *o, raddr start, const char *name);
 /* Names functions without symbols after the symbol by which `elf` imports them, as memcpy(), whose
  * variant the C library chooses for the processor (IFUNC).  Reads the import slots from mem. */

@@ -21,6 +21,7 @@
 #include "beam/locate/checks.h"
 #include "beam/locate/identity.h"
 #include "beam/locate/layout_dwarf.h"
+#include "beam/otp/function_names.h"
 #include "beam/term/atoms.h"
 #include "target/core.h"
 #include "target/privilege.h"
@@ -273,6 +274,7 @@ static int finish_open(struct beam_node **out, struct beam_node *n, const char *
 	int code = 0;
 
 	n->how = how;
+	n->function_names = function_names_new(n->elf, n->identity.own_otp);
 	inspect(n, how & BEAM_OPEN_TRY_LAYOUT);
 	/* A node that exited meanwhile fails checks, too, without a fault of the layout. */
 	if (beam_node_exits(n, n->unsupported[0] && !partial ? BEAM_NODE_EXIT_MS : 0)) {
@@ -379,6 +381,7 @@ void beam_node_close(struct beam_node *n)
 {
 	if (!n)
 		return;
+	function_names_close(n->function_names);
 	beam_atoms_close(n->atoms);
 	objects_close(n->objects);
 	mem_close(n->mem);

@@ -114,6 +114,8 @@ struct beam_staged_count {
 	uint64_t objects;
 };
 
+struct function_names;
+
 struct beam_node {
 	int os_pid;		/* of a core file: pid of the process that dumped it; 0 = unknown */
 	int pidfd;		/* refers to this process even after its pid is reused; -1 = none */
@@ -123,6 +125,7 @@ struct beam_node {
 	struct elf_file *elf;	     /* the executable; owned by objects */
 	char exe[OBJECTS_PATH_SIZE]; /* a path that opens the executable; "" for a core file */
 	uint64_t bias;		     /* process address = file address + bias */
+	struct function_names *function_names; /* beam/otp/function_names.h */
 	struct beam_identity identity;
 	struct beam_anchors anchors;
 	struct beam_layout layout;

@@ -7,6 +7,7 @@
 #include "base/idmap.h"
 #include "base/log.h"
 #include "beam/code/jit_name.h"
+#include "beam/otp/function_names.h"
 #include "beam/resolve/resolve_internal.h"
 #include "names/cxx_name.h"
 #include "target/objects.h"
@@ -111,6 +112,19 @@ uint32_t frame_of_kernel(struct beam_resolver *r, struct names *names, uint64_t 
 	return frame_of_name(names, NULL, name ? name : "[kernel]", -1, FRAME_KERNEL);
 }
 
+/* Names functions that have no symbol: when the first is seen, as it takes a moment. */
+static void name_functions(struct beam_resolver *r)
+{
+	const struct beam_node *n = r->node;
+	const struct function_name *names;
+	size_t nr = function_names_list(n->function_names, &names);
+
+	r->functions_named = true;
+	objects_name_imports(n->objects, n->mem, n->elf, n->bias);
+	for (size_t i = 0; i < nr; i++)
+		objects_name(n->objects, names[i].addr + n->bias, names[i].name);
+}
+
 uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr addr,
 			 const char **symbol)
 {
@@ -120,10 +134,8 @@ uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr add
 	*symbol = NULL;
 	if (objects_find(r->node->objects, addr, &f))
 		return frame_of_name(names, NULL, "[unknown]", -1, FRAME_NATIVE);
-	/* Imports are named when the first is needed: that reads one word for each. */
-	if (!f.symbol && !r->imports_named && r->node->elf) {
-		r->imports_named = true;
-		objects_name_imports(r->node->objects, r->node->mem, r->node->elf, r->node->bias);
+	if (!f.symbol && !r->functions_named && r->node->elf) {
+		name_functions(r);
 		objects_find(r->node->objects, addr, &f);
 	}
 	*symbol = f.symbol;

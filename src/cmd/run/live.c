@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/code/literal_area.h"
+#include "beam/otp/function_names.h"
 #include "beam/process/process.h"
 #include "beam/sched/sched.h"
 #include "beam/term/atoms.h"
@@ -70,7 +71,9 @@ static int add_threads(struct live *l, bool samples, struct error *err)
 	for (int i = 0; i < nr && rc == 0; i++)
 		rc = session_add_thread(l->session, threads[i].thread_pointer, &threads[i].info,
 					err);
-	/* C stacks are copied with samples only. */
+	/* Native frames come with samples only, C stacks, too. */
+	if (samples)
+		function_names_start(l->node->function_names);
 	if (nr > 0 && samples)
 		l->thread_data = beam_resolver_thread_data(l->resolver, threads[0].thread_pointer);
 	free(threads);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See function_names.h. */
+#include "beam/otp/function_names.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "base/vec.h"
+#include "references.h"
+#include "target/code_graph.h"
+#include "target/code_match.h"
+#include "target/code_reference.h"
+
+struct reference {
+	int otp;
+	const char *source;
+	const unsigned char *data;
+	const unsigned int *size;
+};
+
+/* Builds whose functions have names, for each release those that people run: what a distribution
+ * compiles, and what the sources compile to by default. */
+static const struct reference references[] = {
+	{25, "OTP 25.2.3, Debian 12: gcc 12, -O2", asset_otp_25_debian_gz,
+	 &asset_otp_25_debian_gz_size},
+	{25, "OTP 25.2.3, default options: gcc 12, -O3", asset_otp_25_default_gz,
+	 &asset_otp_25_default_gz_size},
+	{27, "OTP 27.3.4.1, Debian 13: gcc 14, -O2", asset_otp_27_debian_gz,
+	 &asset_otp_27_debian_gz_size},
+	{27, "OTP 27.3.4.1, default options: gcc 14, -O3", asset_otp_27_default_gz,
+	 &asset_otp_27_default_gz_size},
+	{29, "OTP 29.1.1, Debian unstable: gcc 16, -O2", asset_otp_29_debian_gz,
+	 &asset_otp_29_debian_gz_size},
+	{29, "OTP 29.1.1, default options: gcc 16, -O3", asset_otp_29_default_gz,
+	 &asset_otp_29_default_gz_size},
+};
+
+struct function_names {
+	const struct elf_file *elf;
+	int otp;
+	bool started, in_thread, done;
+	pthread_t thread;
+	VEC(struct function_name) list;
+	struct arena texts;
+	const char *source;
+};
+
+struct function_names *function_names_new(const struct elf_file *elf, int otp)
+{
+	struct function_names *f = xcalloc(1, sizeof(*f));
+
+	f->elf = elf;
+	f->otp = otp;
+	return f;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+/* Takes the names of a reference, if more functions have one than by those before it. */
+static void try_reference(struct function_names *f, const struct reference *r,
+			  const struct code_graph *executable)
+{
+	struct code_graph graph;
+	uint32_t *found = NULL;
+	struct error err;
+	size_t nr;
+
+	if (code_reference_read(&graph, r->data, *r->size, &err) != 0) {
+		log_info("%s: %s", r->source, err.msg);
+	} else {
+		found = code_match(&graph, executable, &nr);
+		log_info("names of native functions by %s: %zu of %zu", r->source, nr,
+			 executable->functions.len);
+	}
+	if (found && nr > f->list.len) {
+		f->list.len = 0;
+		arena_free(&f->texts);
+		f->source = r->source;
+		for (size_t i = 0; i < executable->functions.len; i++) {
+			const char *name = found[i] == CODE_MATCH_NONE
+						   ? NULL
+						   : graph.functions.data[found[i]].name;
+
+			if (name)
+				vec_push(&f->list,
+					 ((struct function_name){executable->functions.data[i].addr,
+								 arena_copy(&f->texts, name)}));
+		}
+	}
+	free(found);
+	code_graph_free(&graph);
+}
+
+/* Opens the file a second time: struct elf_file is not for two threads. */
+static struct elf_file *open_again(const struct elf_file *elf)
+{
+	int fd = fcntl(elf_file_fd(elf), F_DUPFD_CLOEXEC, 0);
+	struct elf_file *own = NULL;
+
+	if (fd >= 0 && elf_file_open(&own, fd, elf_file_name(elf), NULL) != 0)
+		own = NULL;
+	return own;
+}
+
+static void *compare(void *arg)
+{
+	struct function_names *f = arg;
+	struct elf_file *elf = open_again(f->elf);
+	struct code_graph graph;
+
+	if (elf && elf_file_is_stripped(elf)) {
+		if (code_graph_read(&graph, elf) == 0) {
+			for (size_t i = 0; i < sizeof(references) / sizeof(*references); i++) {
+				if (references[i].otp == f->otp)
+					try_reference(f, &references[i], &graph);
+			}
+		}
+		code_graph_free(&graph);
+	}
+	elf_file_close(elf);
+	return NULL;
+}
+
+static void wait(struct function_names *f)
+{
+	if (f->in_thread)
+		pthread_join(f->thread, NULL);
+	else if (!f->started)
+		compare(f);
+	f->started = f->done = true;
+	f->in_thread = false;
+}
+
+void function_names_start(struct function_names *f)
+{
+	if (f->started)
+		return;
+	f->in_thread = thread_start(&f->thread, compare, f);
+	f->started = f->in_thread;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+size_t function_names_list(struct function_names *f, const struct function_name **out)
+{
+	if (!f->done)
+		wait(f);
+	*out = f->list.data;
+	return f->list.len;
+}
+
+bool function_names_find(struct function_names *f, const char *name, uint64_t *addr)
+{
+	const struct function_name *list;
+	size_t nr = function_names_list(f, &list), found = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (strcmp(list[i].name, name) == 0) {
+			*addr = list[i].addr;
+			found++;
+		}
+	}
+	return found == 1;
+}
+
+const char *function_names_source(struct function_names *f)
+{
+	const struct function_name *list;
+
+	return function_names_list(f, &list) ? f->source : NULL;
+}
+
+void function_names_close(struct function_names *f)
+{
+	if (!f)
+		return;
+	if (f->in_thread)
+		wait(f);
+	vec_free(&f->list);
+	arena_free(&f->texts);
+	free(f);
+}
