@@ -18,12 +18,6 @@ def check_kind(profile, kind, at_least, stacks=None):
                              f"{profile.by_kind}; hottest: {profile.hottest()}")
 
 
-def hidden_symbols(ctx):
-    """From OTP 29 on the VM's own functions have no names in a stripped build: what copies a
-    message or fires a timer cannot be distinguished from other C code by name."""
-    return ctx.release >= 29
-
-
 @case("gc: its share is what the VM's own microstate accounting says")
 def gc(ctx):
     with ctx.workload("gc_heavy") as truth:
@@ -49,10 +43,7 @@ def ets(ctx):
 def copying(ctx):
     with ctx.workload("messages", "2000"):
         profile = ctx.ebeam.record(ctx.node, 1)
-    if hidden_symbols(ctx):
-        check(profile.share_with("erlang:send/2") > 0.3, f"hottest: {profile.hottest()}")
-    else:
-        check_kind(profile, "copy", 0.3)
+    check_kind(profile, "copy", 0.3)
     check_complete(profile)
 
 
@@ -68,9 +59,8 @@ def port(ctx):
 def timer(ctx):
     with ctx.workload("timers"):
         profile = ctx.ebeam.record(ctx.node, 2)
-    if not hidden_symbols(ctx):
-        # Most of the time goes into the BIFs; what runs when one fires is short.
-        check_kind(profile, "timer", 0.003)
+    # Most of the time goes into the BIFs; what runs when one fires is short.
+    check_kind(profile, "timer", 0.003)
     for bif in ("erlang:send_after/3", "erlang:cancel_timer/1"):
         check(bif in profile.functions, f"no {bif}: {profile.hottest()}")
     check_complete(profile)

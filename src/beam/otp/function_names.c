@@ -43,6 +43,7 @@ struct function_names {
 	const struct elf_file *elf;
 	int otp;
 	bool started, in_thread, done;
+	bool compared; /* set by the thread, when it ends */
 	pthread_t thread;
 	VEC(struct function_name) list;
 	struct arena texts;
@@ -122,7 +123,13 @@ static void *compare(void *arg)
 		code_graph_free(&graph);
 	}
 	elf_file_close(elf);
+	__atomic_store_n(&f->compared, true, __ATOMIC_RELEASE);
 	return NULL;
+}
+
+bool function_names_pending(const struct function_names *f)
+{
+	return f->in_thread && !__atomic_load_n(&f->compared, __ATOMIC_ACQUIRE);
 }
 
 static void wait(struct function_names *f)

@@ -71,9 +71,13 @@ static int add_threads(struct live *l, bool samples, struct error *err)
 	for (int i = 0; i < nr && rc == 0; i++)
 		rc = session_add_thread(l->session, threads[i].thread_pointer, &threads[i].info,
 					err);
-	/* Native frames come with samples only, C stacks, too. */
-	if (samples)
+	/* Native frames come with samples only, C stacks, too.  Records are kept back until the
+	 * names of functions are known, as rings would overflow while a frame waits for its name. */
+	if (samples) {
 		function_names_start(l->node->function_names);
+		session_hold(l->session, 0);
+		l->waits_for_names = true;
+	}
 	if (nr > 0 && samples)
 		l->thread_data = beam_resolver_thread_data(l->resolver, threads[0].thread_pointer);
 	free(threads);
@@ -540,8 +544,13 @@ static void update(struct live *l)
 int live_drain(struct live *l, uint64_t max_ns, const struct source_consumer *consumer,
 	       struct error *err)
 {
-	int rc = source_drain(enrich_source(l->enrich), max_ns, consumer, err);
+	int rc;
 
+	if (l->waits_for_names && !function_names_pending(l->node->function_names)) {
+		l->waits_for_names = false;
+		session_hold(l->session, UINT64_MAX);
+	}
+	rc = source_drain(enrich_source(l->enrich), max_ns, consumer, err);
 	update(l);
 	return rc;
 }

@@ -28,6 +28,7 @@ struct live {
 	uint64_t start_epoch_ns, start_ns;
 	struct proc_stat node_stat; /* at the start */
 	double own_start_s;
+	bool waits_for_names;		/* function_names_pending(); records are kept back */
 	uint64_t thread_data;		/* beam_resolver_thread_data() */
 	struct sched_watch *schedulers; /* NULL: not watched */
 	uint64_t schedulers_ns;		/* when their records were last added */

@@ -32,6 +32,8 @@ struct function_space {
 	bool (*read)(void *ctx, uint64_t addr, void *buf, size_t size);
 	/* Address of a function by its symbol; false = it has none. */
 	bool (*symbol)(void *ctx, const char *name, uint64_t *addr);
+	/* Address of a function without symbol that a reference build names; NULL = do not ask. */
+	bool (*matched)(void *ctx, const char *name, uint64_t *addr);
 	/* C function of a BIF, "erlang:link/1". */
 	bool (*bif)(void *ctx, const char *mfa, uint64_t *addr);
 	/* Code that the JIT made: a fragment, or "normal_exit".  Its bytes are malloc'ed. */

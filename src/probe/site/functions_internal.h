@@ -41,9 +41,6 @@ struct recipe {
 extern const struct recipe function_recipes[];
 extern const unsigned int nr_function_recipes;
 
-extern const struct recipe function_recipes[];
-extern const unsigned int nr_function_recipes;
-
 /* Called by fits() of a recipe, for one of the functions that the clues leave (`all`). */
 
 /* Functions that a function calls, borrowed; NULL if its code cannot be decoded. */

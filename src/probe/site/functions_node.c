@@ -7,6 +7,7 @@
 #include "base/xalloc.h"
 #include "beam/code/jit.h"
 #include "beam/node/node.h"
+#include "beam/otp/function_names.h"
 #include "beam/term/atoms.h"
 #include "probe/site/code_calls.h"
 #include "probe/site/functions.h"
@@ -52,6 +53,13 @@ static bool symbol(void *ctx, const char *name, uint64_t *addr)
 		return false;
 	*addr = found.addr;
 	return true;
+}
+
+static bool matched(void *ctx, const char *name, uint64_t *addr)
+{
+	const struct node_space *s = ctx;
+
+	return function_names_find(s->node->function_names, name, addr);
 }
 
 /* True, with its C function, if a row of the BIF table is this BIF. */
@@ -228,6 +236,11 @@ static void open_space(struct functions **out, struct node_space *s, int otp)
 		space.atom = atom;
 		space.text = text->addr;
 		space.text_end = text->addr + text->size;
+	}
+	/* Where symbols are exported, what has none is missing in that release, too. */
+	if (s->node && s->node->identity.hidden) {
+		function_names_start(s->node->function_names);
+		space.matched = matched;
 	}
 	functions_open_space(out, &space);
 }
