@@ -267,18 +267,21 @@ static void read_imports(struct reading *r)
 	free(imports);
 }
 
+/* Of ranges that overlap, which no compiler makes, only the first counts. */
 static void read_functions(struct reading *r, const struct elf_range *ranges, size_t nr)
 {
-	for (size_t i = 0; i < nr; i++) {
-		const struct elf_section *s = section_at(r->e, ranges[i].start);
+	uint64_t end = 0;
 
-		if (s && s->exec && strncmp(s->name, ".plt", 4) != 0 &&
-		    ranges[i].end - ranges[i].start <= MAX_FUNCTION &&
-		    r->g->functions.len < MAX_FUNCTIONS)
-			vec_push(&r->g->functions,
-				 ((struct code_function){
-					 .addr = ranges[i].start,
-					 .size = (uint32_t)(ranges[i].end - ranges[i].start)}));
+	for (size_t i = 0; i < nr && r->g->functions.len < MAX_FUNCTIONS; i++) {
+		const struct elf_section *s = section_at(r->e, ranges[i].start);
+		uint64_t size = ranges[i].end - ranges[i].start;
+
+		if (!s || !s->exec || strncmp(s->name, ".plt", 4) == 0 || ranges[i].start < end ||
+		    size > MAX_FUNCTION)
+			continue;
+		end = ranges[i].end;
+		vec_push(&r->g->functions,
+			 ((struct code_function){.addr = ranges[i].start, .size = (uint32_t)size}));
 	}
 	for (size_t i = 0; i < r->g->functions.len; i++) {
 		struct code_function *f = &r->g->functions.data[i];

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Native stacks: a NIF whose C functions call each other in an order that is known, compiled in ways
 that make unwinding hard.  At least 995 of 1,000 samples in it have exactly those frames."""
+import glob
 import os
+import re
 import subprocess
 
 from harness import Failure, case, check, check_equal
 from nodes import HERE
 
 IN_PAIRS = True
+
+TOP = os.path.dirname(os.path.dirname(HERE))
+FNREF = os.path.join(TOP, "build", "tools", "fnref")
 
 CHAIN = ["native_busy", "native_entry", "native_down", "native_down", "native_down", "QSORT",
          "native_compare", "native_large", "native_spin"]
@@ -108,3 +113,26 @@ def option(ctx):
     check_equal(none.stacks, off.stacks, "--no-native")
     refused = ctx.ebeam.run("report", path, "--native", "some")
     check_equal(refused.code, 2, refused.err)
+
+
+@case("names by a reference build: with one half of the exported ones hidden at a time none is wrong")
+def references(ctx):
+    paths = glob.glob(os.path.join(TOP, "src/beam/otp/references", f"otp-{ctx.release}-*.gz"))
+    check_equal(len(paths), 2, f"references of OTP {ctx.release}")
+    for path in paths:
+        done = subprocess.run([FNREF, "--half", path, f"/proc/{ctx.node.os_pid}/exe"], text=True,
+                              capture_output=True, timeout=60)
+        print(done.stdout.rstrip())
+        check_equal(done.returncode, 0, f"{path}: {done.stdout} {done.stderr}")
+        right, missing = map(int, re.search(r"(\d+) right, 0 wrong, (\d+) missing", done.stdout).groups())
+        if "debian" in path:  # as these nodes are
+            check(missing <= 0.01 * right, f"{path}: {done.stdout}")
+
+
+@case("nearly all functions of a stripped node have names, and ebeam says where they come from")
+def named(ctx):
+    err = ctx.ebeam.ok("record", "-p", ctx.node.os_pid, "-d", "1", "-vv", "-f", "text", "-o", "/dev/null").err
+    found = re.findall(r"names of native functions by (.*): (\d+) of (\d+)", err)
+    check_equal(len(found), 2, f"references that were tried: {err}")
+    best = max(int(nr) / int(of) for _, nr, of in found)
+    check(best > 0.98, f"{found}")

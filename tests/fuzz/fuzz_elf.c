@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "target/code_graph.h"
 #include "target/elf_internal.h"
 #include "target/usdt.h"
 
@@ -58,6 +59,25 @@ static void ask_sites(struct elf_file *e)
 	free(sites);
 }
 
+static void ask_graph(struct elf_file *e)
+{
+	struct code_graph g;
+
+	code_graph_read(&g, e);
+	for (size_t i = 0; i < g.functions.len; i++) {
+		const struct code_function *f = &g.functions.data[i];
+
+		total += f->name ? strlen(f->name) : 0;
+		if (f->first_callee + f->nr_callees > g.callees.len)
+			abort();
+	}
+	for (size_t i = 0; i < g.callees.len; i++) {
+		if (g.callees.data[i] >= g.functions.len)
+			abort();
+	}
+	code_graph_free(&g);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -73,6 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	total += strlen(elf_file_build_id(e));
 	ask_sections(e);
 	ask_sites(e);
+	ask_graph(e);
 	if (elf_file_symbol(e, "outer", &sym))
 		ask_address(e, sym.addr);
 	elf_file_close(e);
