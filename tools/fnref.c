@@ -5,11 +5,11 @@
  * fnref BEAM ABOUT: writes the reference of an emulator that has its symbols to standard output,
  * to be compressed by gzip -9n.  ABOUT says what was built and how.
  *
- * fnref --check REFERENCE BEAM TRUTH: names the functions of BEAM, and compares with TRUTH, the same
- * file with its symbols.
+ * fnref --check REFERENCE BEAM TRUTH: names the functions of BEAM, and compares with TRUTH, the
+ * same file with its symbols.
  *
- * fnref --half REFERENCE BEAM: hides every other symbol of BEAM, names functions, and compares; then
- * hides the others.
+ * fnref --half REFERENCE BEAM: hides every other symbol of BEAM, names functions, and compares;
+ * then hides the others.
  *
  * Both print how many names are right, wrong, and missing; they exit 1 if a name is wrong, or none
  * is right.

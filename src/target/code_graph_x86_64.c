@@ -92,26 +92,14 @@ static uint64_t memory_operand(const cs_insn *insn)
 	return 0;
 }
 
-/* What a stub of the PLT jumps to: endbr64 (if there is one), jmp *SLOT(%rip). */
-static bool stub_target(struct reading *r, uint64_t addr, struct ref *out)
+static bool stub_target(const struct reading *r, uint64_t addr, struct ref *out)
 {
-	uint8_t bytes[32];
-	uint64_t at = addr;
-	bool found = false;
-	cs_insn *insn = cs_malloc(r->capstone);
+	struct elf_symbol stub;
 
-	for (int i = 0; insn && i < 2 && !found; i++) {
-		const uint8_t *p = bytes;
-		size_t left = sizeof(bytes);
-
-		if (elf_file_read(r->e, at, bytes, sizeof(bytes)) != 0 ||
-		    !cs_disasm_iter(r->capstone, &p, &left, &at, insn))
-			break;
-		found = insn->id == X86_INS_JMP && import_at(r, memory_operand(insn), out);
-	}
-	if (insn)
-		cs_free(insn, 1);
-	return found;
+	if (!elf_file_stub_at(r->e, addr, &stub))
+		return false;
+	*out = (struct ref){.kind = REF_IMPORT, .value = hash_bytes(stub.name, strlen(stub.name))};
+	return true;
 }
 
 /* The literal at an address of constant data; false = the bytes are no text. */

@@ -55,11 +55,15 @@ struct elf_import {
 /* Returns the number of imports; free() *out. */
 size_t elf_file_imports(const struct elf_file *e, struct elf_import **out);
 
+/* The stub in the PLT that holds addr: its name is that of the symbol that it calls.  False: addr
+ * is in no stub, or no import has its slot. */
+bool elf_file_stub_at(const struct elf_file *e, uint64_t addr, struct elf_symbol *out);
+
 /* Bounds of the function that covers addr, from .eh_frame (present in stripped files).  False
  * if no FDE covers it. */
 bool elf_file_function_at(const struct elf_file *e, uint64_t addr, uint64_t *start, uint64_t *end);
 
-/* All functions, or parts of functions, that have an FDE, ordered by address.  Returns their number;
+/* All functions, or parts of functions, that have an FDE, by address.  Returns their number;
  * *out is owned by `e`. */
 struct elf_range {
 	uint64_t start, end;

@@ -299,3 +299,55 @@ size_t elf_file_imports(const struct elf_file *e, struct elf_import **out)
 	*out = imports.list.data;
 	return imports.list.len;
 }
+
+/* Size of the stubs of a section: 16 bytes, but 8 in .plt.got if they do not begin with endbr64. */
+static uint64_t stub_size(const struct elf_file *e, const struct elf_section *s)
+{
+	static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint8_t first[4];
+
+	if (strcmp(s->name, ".plt.got") != 0 ||
+	    (elf_file_read(e, s->addr, first, sizeof(first)) == 0 &&
+	     memcmp(first, endbr64, sizeof(first)) == 0))
+		return 16;
+	return 8;
+}
+
+/* The slot that a stub jumps through, jmp *disp32(%rip) after at most 10 other bytes; 0 = none. */
+static uint64_t stub_slot(const uint8_t *bytes, size_t size, uint64_t addr)
+{
+	for (size_t i = 0; i + 6 <= size; i++) {
+		int32_t disp;
+
+		if (bytes[i] != 0xff || bytes[i + 1] != 0x25)
+			continue;
+		memcpy(&disp, bytes + i + 2, sizeof(disp));
+		return addr + i + 6 + (uint64_t)(int64_t)disp;
+	}
+	return 0;
+}
+
+bool elf_file_stub_at(const struct elf_file *e, uint64_t addr, struct elf_symbol *out)
+{
+	struct elf_import *imports = NULL;
+	uint64_t slot = 0;
+	size_t nr;
+
+	for (size_t i = 0; i < e->nr_sections && e->machine == EM_X86_64; i++) {
+		const struct elf_section *s = &e->sections[i];
+		uint8_t bytes[16];
+
+		if (!s->exec || strncmp(s->name, ".plt", 4) != 0 || addr < s->addr ||
+		    addr - s->addr >= s->size)
+			continue;
+		*out = (struct elf_symbol){.size = stub_size(e, s), .function = true};
+		out->addr = addr - (addr - s->addr) % out->size;
+		if (elf_file_read(e, out->addr, bytes, out->size) == 0)
+			slot = stub_slot(bytes, out->size, out->addr);
+	}
+	nr = slot ? elf_file_imports(e, &imports) : 0;
+	for (size_t i = 0; i < nr && !out->name; i++)
+		out->name = imports[i].slot == slot ? imports[i].name : NULL;
+	free(imports);
+	return nr > 0 && out->name;
+}

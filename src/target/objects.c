@@ -254,6 +254,7 @@ static void describe(const struct mapping *m, const struct proc_map *map, raddr 
 	const struct elf_file *elf = m->object->elf;
 	uint64_t at = addr - m->bias, start, end;
 	struct elf_symbol symbol;
+	bool stub;
 
 	*out = (struct object_function){.object = m->object->name, .offset = addr};
 	if (!m->has_bias) {
@@ -267,9 +268,10 @@ static void describe(const struct mapping *m, const struct proc_map *map, raddr 
 		out->start = start + m->bias;
 		out->end = end + m->bias;
 	}
-	if (elf_file_symbol_at(elf, at, &symbol)) {
+	stub = elf_file_stub_at(elf, at, &symbol);
+	if (stub || elf_file_symbol_at(elf, at, &symbol)) {
 		out->symbol = symbol.name;
-		if (out->start == out->end) {
+		if (stub || out->start == out->end) {
 			out->start = symbol.addr + m->bias;
 			out->end = out->start + symbol.size;
 		}

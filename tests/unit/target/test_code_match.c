@@ -327,6 +327,36 @@ static void test_own_program(void **state)
 	elf_file_close(elf);
 }
 
+/* Each stub of the PLT has the name of an import, once in each section. */
+static void test_stubs(void **state)
+{
+	static const char *const sections[] = {".plt", ".plt.sec", ".plt.got"};
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct elf_file *elf;
+	bool deflate = false;
+	size_t named = 0;
+
+	UNUSED(state);
+	assert_int_equal(elf_file_open(&elf, fd, "self", NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		const struct elf_section *s = elf_file_section(elf, sections[i]);
+
+		for (uint64_t at = s ? s->addr : 0; s && at < s->addr + s->size; at += 8) {
+			struct elf_symbol stub, inside;
+
+			if (!elf_file_stub_at(elf, at, &stub))
+				continue;
+			named++;
+			assert_true(stub.addr <= at && at < stub.addr + stub.size);
+			assert_true(elf_file_stub_at(elf, stub.addr + 5, &inside));
+			assert_string_equal(inside.name, stub.name);
+			deflate |= strcmp(stub.name, "deflateInit2_") == 0;
+		}
+	}
+	assert_true(deflate && named > 10); /* test_reference() calls it */
+	elf_file_close(elf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +364,7 @@ int main(void)
 		cmocka_unit_test(test_claims),	cmocka_unit_test(test_order),
 		cmocka_unit_test(test_symbols), cmocka_unit_test(test_reference),
 		cmocka_unit_test(test_damaged), cmocka_unit_test(test_own_program),
+		cmocka_unit_test(test_stubs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
