@@ -5,8 +5,8 @@
  *
  * A function gets the name of a function of the reference with equal code (code_function.hash), and
  * only if that is certain: no other function of either build has the same code; or functions with
- * equal code refer to both at the same place; or both lie between functions that are matched, in the
- * same order.  All that equal code refers to must be matched alike, or the names are dropped.
+ * equal code refer to both at the same place; or both lie between functions that are matched, in
+ * the same order.  All that equal code refers to must be matched alike, or the names are dropped.
  */
 #ifndef EBEAM_TARGET_CODE_MATCH_H
 #define EBEAM_TARGET_CODE_MATCH_H

@@ -5,8 +5,8 @@
  *
  * A text, compressed by gzip.  The first line is a comment that says what was built and how.  Each
  * other line is a function, in the order of addresses: hash of the code (hex), instructions,
- * references, name ("-" = it has none), and the functions that it refers to, each as the distance of
- * its line from this one.
+ * references, name ("-" = it has none), and the functions that it refers to, each as the distance
+ * of its line from this one.
  */
 #ifndef EBEAM_TARGET_CODE_REFERENCE_H
 #define EBEAM_TARGET_CODE_REFERENCE_H

@@ -71,8 +71,8 @@ static int add_threads(struct live *l, bool samples, struct error *err)
 	for (int i = 0; i < nr && rc == 0; i++)
 		rc = session_add_thread(l->session, threads[i].thread_pointer, &threads[i].info,
 					err);
-	/* Native frames come with samples only, C stacks, too.  Records are kept back until the
-	 * names of functions are known, as rings would overflow while a frame waits for its name. */
+	/* Only samples have native frames and C stacks.  Records are held back until the names of
+	 * functions are known: rings would overflow while a frame waits for its name. */
 	if (samples) {
 		function_names_start(l->node->function_names);
 		session_hold(l->session, 0);
