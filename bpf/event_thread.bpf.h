@@ -205,8 +205,9 @@ INLINE struct thread_info *scheduler_here(void)
 	return bpf_map_lookup_elem(&threads, &key);
 }
 
-/* A return probe replaces the return address into JIT code.  Keeps the original for samples and
- * other stack walks that come meanwhile, if there are any. */
+/* A return probe replaces the return address into JIT code by a trampoline's until the function
+ * returns.  Keeps the original for those who walk the stack meanwhile; config.keep_returns is 0 if
+ * nobody does. */
 INLINE void keep_return(void)
 {
 	struct kept_return kept = {};

@@ -25,13 +25,13 @@ struct walk {
 	struct rec_raw_sample rec;
 	uint64_t addrs[WALK_MAX_ADDRS]; /* follows rec: rec.addrs */
 	uint64_t at;			/* next word to examine */
-	uint64_t end;			/* Process.hend */
-	uint64_t skipped_at;		/* address of the first frame over the limit */
-	uint64_t floor, top;		/* range that the root side has yet to examine */
-	uint64_t until;			/* stop after this word; 0 = walk to the end */
-	uint64_t call_at;		/* address of the return address of a call from JIT code */
-	uint64_t pushed;		/* c_stack: top of what shared fragments have pushed */
-	uint64_t raised; /* c_stack: return address that raise_exception has popped, or 0 */
+	uint64_t end;	     /* Process.hend at first; then where the root side stopped */
+	uint64_t skipped_at; /* address of the first frame over the limit */
+	uint64_t floor, top; /* range that the root side has yet to examine */
+	uint64_t until;	     /* stop after this word; 0 = walk to the end */
+	uint64_t call_at;    /* address of the return address of a call from JIT code */
+	uint64_t pushed;     /* c_stack: top of what shared fragments have pushed */
+	uint64_t raised;     /* c_stack: return address that raise_exception has popped, or 0 */
 	uint32_t nr_addrs;
 	uint32_t failed; /* a read failed, so E or a frame is not known */
 	uint32_t found;	 /* `until` was reached */
@@ -173,7 +173,8 @@ INLINE void walk_root(struct walk *w)
 			break;
 	}
 	w->rec.flags |= RAW_SAMPLE_ROOT_PART;
-	/* Between w->at and w->end, where the root side stopped, nothing was examined. */
+	/* The leaf side came up to w->at, the root side down to w->end: the words between were not
+	 * walked.  Of a whole stack the root side has taken nr_root of the skipped frames. */
 	if (!whole)
 		w->rec.skipped_words = (uint32_t)((w->end - w->at) / 8);
 	else if (w->rec.skipped_frames > w->rec.nr_root)

@@ -256,8 +256,9 @@ static void test_guards(struct maker *k)
 			return;
 		}
 	}
-	/* If not all tests fit in `out`, those of a single guard may be incomplete; of several
-	 * guards none is added. */
+	/* `out` is full.  A single guard may miss tests: more calls pass, which call_match()
+	 * refuses later.  If one of several guards is missing, calls that match it would not pass:
+	 * then none is added. */
 	if (k->full && p->nr_guards > 1)
 		k->nr = before;
 }

@@ -158,7 +158,9 @@ static bool is_whole(const struct process_facts *p)
 		return false;
 	if (p->state & PSFLG_EXITING)
 		return true;
-	/* At the end of a GC the VM sets heap, stop and hend one after the other. */
+	/* A GC ends with stop, heap, hend and heap_size set one after the other: stop has to be
+	 * between heap and hend, and heap_size is not compared.  While there is an abandoned heap
+	 * neither is checked. */
 	if (p->state & PSFLG_GC)
 		return p->abandoned_heap || has_stack(p);
 	/* If there is an abandoned heap, heap_size is that heap's. */

@@ -42,7 +42,8 @@ struct inet_received {
 struct stream_head {
 	uint64_t port, out, in;
 };
-/* The struct is 64 to 88 bytes, ErtsSysFdData 40. */
+/* The largest offset of an ErtsSysFdData is below this: driver_data has 80 bytes in OTP 24 to 29,
+ * ErtsSysFdData 40. */
 #define STREAM_MAX_SIZE 192
 #define FDS_MAX		(1 << 24)
 

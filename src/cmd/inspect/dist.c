@@ -256,8 +256,10 @@ static int write_text(struct command_context *ctx, const struct dist_reading *v,
 	int rc = dist_view_write(ctx->out, &v->answer, o, err);
 
 	if (!rc && (v->dist.torn || v->dist.vanished || v->dist.cut))
-		log_warn("ebeam: the node ran meanwhile: %" PRIu64 " nodes vanished, %" PRIu64
-			 " changed while they were read (~), %" PRIu64 " lists were truncated",
+		log_warn("ebeam: this node changed while it was read: %" PRIu64
+			 " entries of other nodes vanished, %" PRIu64
+			 " changed in all attempts (~), %" PRIu64
+			 " lists of nodes or of suspended senders are incomplete",
 			 v->dist.vanished, v->dist.torn, v->dist.cut);
 	return rc;
 }

@@ -150,8 +150,8 @@ static void add_warning(struct strbuf *out, const struct ets_list *l)
 {
 	if (l->lists_truncated)
 		strbuf_addf(out,
-			    "the lists of %" PRIu64 " schedulers changed too fast: tables may be "
-			    "missing (%zu of about %" PRIu64 " read)",
+			    "the lists of tables of %" PRIu64 " schedulers could not be read to "
+			    "their end: tables may be missing (%zu of about %" PRIu64 " read)",
 			    l->lists_truncated, l->len, l->counted);
 }
 

@@ -83,8 +83,8 @@ struct breakpoints_state {
 void breakpoints_tick(struct breakpoints *b);
 void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out);
 
-/* Measures what one hit costs a thread on this host, without the program: takes some ms.  Errors as
- * with breakpoints_add(). */
+/* Measures what a hit of a breakpoint costs a thread on this host, without a BPF program, whose
+ * time comes on top: takes some ms.  Errors as with breakpoints_add(). */
 int breakpoints_calibrate(unsigned int *hit_ns, struct error *err);
 /* How many debug registers of a thread (0: the calling one) are free now, found by trying; if fewer
  * than EBEAM_BREAKPOINTS, *err says why, as with breakpoints_add(). */
