@@ -11,7 +11,10 @@
  * fnref --half REFERENCE BEAM: hides every other symbol of BEAM, names functions, and compares;
  * then hides the others.
  *
- * Both print how many names are right, wrong, and missing; they exit 1 if a name is wrong, or none
+ * fnref --absent REFERENCE BEAM: takes every other function out of the reference, then the others,
+ * and compares with the names by the whole reference.  What was taken out must not be found.
+ *
+ * They print how many names are right, wrong, and missing, and exit 1 if a name is wrong, or none
  * is right.
  */
 #include <fcntl.h>
@@ -170,6 +173,51 @@ static int half(const char *reference_path, const char *path)
 	return report(path, &sum);
 }
 
+static int absent(const char *reference_path, const char *path)
+{
+	struct code_graph reference, beam;
+	struct elf_file *elf;
+	struct sum sum = {0};
+	uint32_t *whole;
+	size_t nr;
+
+	read_reference(&reference, reference_path);
+	elf = read_beam(&beam, path);
+	whole = code_match(&reference, &beam, &nr);
+	for (size_t gone = 0; gone < 2; gone++) {
+		struct code_graph rest;
+		uint32_t *found;
+
+		read_reference(&rest, reference_path);
+		for (size_t i = gone; i < rest.functions.len; i += 2) {
+			rest.functions.data[i].name = NULL;
+			rest.functions.data[i].hash = 0;
+		}
+		found = code_match(&rest, &beam, &nr);
+		for (size_t i = 0; i < beam.functions.len; i++) {
+			const char *name = name_of(&rest, found[i]);
+			const char *truth = name_of(&reference, whole[i]);
+
+			if (!name) {
+				sum.missing += truth && whole[i] % 2 != gone;
+			} else if (truth && is_same_name(name, truth)) {
+				sum.right++;
+			} else {
+				sum.wrong++;
+				printf("wrong: %s at 0x%lx is named %s\n", truth ? truth : "?",
+				       (unsigned long)beam.functions.data[i].addr, name);
+			}
+		}
+		free(found);
+		code_graph_free(&rest);
+	}
+	free(whole);
+	elf_file_close(elf);
+	code_graph_free(&reference);
+	code_graph_free(&beam);
+	return report(path, &sum);
+}
+
 static int make(const char *path, const char *about)
 {
 	struct code_graph beam;
@@ -190,9 +238,11 @@ int main(int argc, char **argv)
 		return check(argv[2], argv[3], argv[4]);
 	if (argc == 4 && strcmp(argv[1], "--half") == 0)
 		return half(argv[2], argv[3]);
+	if (argc == 4 && strcmp(argv[1], "--absent") == 0)
+		return absent(argv[2], argv[3]);
 	if (argc == 3 && argv[1][0] != '-')
 		return make(argv[1], argv[2]);
 	fprintf(stderr, "usage: fnref BEAM ABOUT | --check REFERENCE BEAM TRUTH | "
-			"--half REFERENCE BEAM\n");
+			"--half REFERENCE BEAM | --absent REFERENCE BEAM\n");
 	return 2;
 }

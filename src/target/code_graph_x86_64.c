@@ -18,7 +18,7 @@
 #define STRING_MAX 4096
 /* Limits of one file: beam.smp has 5,000 to 7,000 functions (OTP 25 to 29). */
 #define MAX_FUNCTIONS (1u << 20)
-#define MAX_FUNCTION  (4u << 20) /* bytes */
+#define MAX_CODE      (64u << 20) /* bytes of all functions */
 
 struct import_slot {
 	uint64_t addr; /* key: address of the slot in the image */
@@ -96,10 +96,7 @@ static bool stub_target(const struct reading *r, uint64_t addr, struct ref *out)
 {
 	struct elf_symbol stub;
 
-	if (!elf_file_stub_at(r->e, addr, &stub))
-		return false;
-	*out = (struct ref){.kind = REF_IMPORT, .value = hash_bytes(stub.name, strlen(stub.name))};
-	return true;
+	return import_at(r, elf_file_stub_slot(r->e, addr, &stub), out);
 }
 
 /* The literal at an address of constant data; false = the bytes are no text. */
@@ -258,16 +255,17 @@ static void read_imports(struct reading *r)
 /* Of ranges that overlap, which no compiler makes, only the first counts. */
 static void read_functions(struct reading *r, const struct elf_range *ranges, size_t nr)
 {
-	uint64_t end = 0;
+	uint64_t end = 0, total = 0;
 
 	for (size_t i = 0; i < nr && r->g->functions.len < MAX_FUNCTIONS; i++) {
 		const struct elf_section *s = section_at(r->e, ranges[i].start);
 		uint64_t size = ranges[i].end - ranges[i].start;
 
 		if (!s || !s->exec || strncmp(s->name, ".plt", 4) == 0 || ranges[i].start < end ||
-		    size > MAX_FUNCTION)
+		    size > MAX_CODE - total)
 			continue;
 		end = ranges[i].end;
+		total += size;
 		vec_push(&r->g->functions,
 			 ((struct code_function){.addr = ranges[i].start, .size = (uint32_t)size}));
 	}

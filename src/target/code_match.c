@@ -7,16 +7,23 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/idmap.h"
 #include "base/vec.h"
 
 /* A function whose code is unique has at least so many instructions and references: small ones can
  * be equal by chance. */
 #define UNIQUE_INSNS 24
 #define UNIQUE_REFS  2
+/* Part of the functions that must be matched for the same build: there the order of functions with
+ * equal code counts, which another compiler may exchange, and a function whose code differs is the
+ * one that is called at the same place. */
+#define SAME_BUILD 0.9
+#define RUN_MAX	   64 /* functions of a run that is searched for equal ones */
 
 struct side {
 	const struct code_graph *g;
-	uint32_t *of; /* by function: the matched one of the other build */
+	uint32_t *of;	 /* by function: the matched one of the other build */
+	bool *by_symbol; /* by function: matched as both have the same symbol */
 };
 
 struct match {
@@ -88,6 +95,12 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
+static void match_symbol(struct match *m, uint32_t r, uint32_t t)
+{
+	match(m, r, t);
+	m->r.by_symbol[r] = m->t.by_symbol[t] = m->t.of[t] == r;
+}
+
 /* Functions that have a symbol in both builds.  Of several with one name, static functions of
  * different source files, none is matched. */
 static void match_symbols(struct match *m)
@@ -108,7 +121,7 @@ static void match_symbols(struct match *m)
 				 : NULL;
 		if (found && (found == list.data || compare_names(&found[-1], &key) != 0) &&
 		    (found + 1 == end || compare_names(&found[1], &key) != 0))
-			match(m, found->function, i);
+			match_symbol(m, found->function, i);
 	}
 	vec_free(&list);
 }
@@ -127,13 +140,25 @@ static int compare_hashes(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static struct by_hash *order_by_hash(const struct side *s)
+/* What functions of one build have in common that may differ in a number only, as an atom or the
+ * type of an allocation: their size, and what they refer to. */
+static uint64_t shape_of(const struct side *s, uint32_t i)
+{
+	const struct code_function *f = function_of(s, i);
+	uint32_t hash = hash_mix(f->nr_insns, f->nr_refs);
+
+	for (uint32_t k = 0; k < f->nr_callees; k++)
+		hash = hash_mix(hash, callee(s, i, k));
+	return hash;
+}
+
+static struct by_hash *order_by(const struct side *s, bool shape)
 {
 	uint32_t nr = (uint32_t)s->g->functions.len;
 	struct by_hash *list = xcalloc(nr + 1, sizeof(*list));
 
 	for (uint32_t i = 0; i < nr; i++)
-		list[i] = (struct by_hash){function_of(s, i)->hash, i};
+		list[i] = (struct by_hash){shape ? shape_of(s, i) : function_of(s, i)->hash, i};
 	qsort(list, nr, sizeof(*list), compare_hashes);
 	return list;
 }
@@ -148,9 +173,27 @@ static size_t nr_equal(const struct by_hash *list, size_t nr, size_t i)
 	return n;
 }
 
+/* By function: has another one of the build the same shape?  In the next release the numbers of
+ * both may have changed, so that one has the code that the other had. */
+static bool *find_alike(const struct side *s)
+{
+	size_t nr = s->g->functions.len, n;
+	struct by_hash *list = order_by(s, true);
+	bool *alike = xcalloc(nr + 1, sizeof(*alike));
+
+	for (size_t i = 0; i < nr; i += n) {
+		n = nr_equal(list, nr, i);
+		for (size_t k = i; n > 1 && k < i + n; k++)
+			alike[list[k].function] = true;
+	}
+	free(list);
+	return alike;
+}
+
 static void match_unique(struct match *m)
 {
-	struct by_hash *r = order_by_hash(&m->r), *t = order_by_hash(&m->t);
+	struct by_hash *r = order_by(&m->r, false), *t = order_by(&m->t, false);
+	bool *alike_r = find_alike(&m->r), *alike_t = find_alike(&m->t);
 	size_t nr_r = m->r.g->functions.len, nr_t = m->t.g->functions.len;
 
 	for (size_t i = 0, j = 0; i < nr_r && j < nr_t;) {
@@ -159,11 +202,13 @@ static void match_unique(struct match *m)
 		const struct code_function *f = function_of(&m->t, t[j].function);
 
 		if (a == b && n == 1 && k == 1 && f->nr_insns >= UNIQUE_INSNS &&
-		    f->nr_refs >= UNIQUE_REFS)
+		    f->nr_refs >= UNIQUE_REFS && !alike_r[r[i].function] && !alike_t[t[j].function])
 			match_if_equal(m, r[i].function, t[j].function);
 		i += a <= b ? n : 0;
 		j += b <= a ? k : 0;
 	}
+	free(alike_r);
+	free(alike_t);
 	free(r);
 	free(t);
 }
@@ -207,8 +252,9 @@ static void find_pairs(const struct match *m, struct pairs *out)
 	out->list.len = nr;
 }
 
-/* Matches pairs of which neither function is in another pair. */
-static void match_callees(struct match *m)
+/* Matches pairs of which neither function is in another pair.  `same_build`: even if their code
+ * differs, as that of a function which a patch has changed. */
+static void match_callees(struct match *m, bool same_build)
 {
 	uint32_t *claims = xcalloc(m->r.g->functions.len + 1, sizeof(*claims));
 	struct pairs pairs = {0};
@@ -222,8 +268,11 @@ static void match_callees(struct match *m)
 		bool alone = (i == 0 || p[i - 1].t != p[i].t) &&
 			     (i + 1 == pairs.list.len || p[i + 1].t != p[i].t);
 
-		if (alone && claims[p[i].r] == 1)
-			match_if_equal(m, p[i].r, p[i].t);
+		if (!alone || claims[p[i].r] != 1)
+			continue;
+		if (same_build && !has_equal_code(m, p[i].r, p[i].t))
+			match(m, p[i].r, p[i].t);
+		match_if_equal(m, p[i].r, p[i].t);
 	}
 	free(claims);
 	vec_free(&pairs.list);
@@ -244,8 +293,20 @@ static uint32_t run_length(const struct match *m, uint32_t r, uint32_t t)
 	return len;
 }
 
-/* Matches functions between two matched ones, if all of them have equal code, one by one. */
-static void match_runs(struct match *m)
+/* Is there no other function with the same code among those from t on? */
+static bool is_single(const struct match *m, uint32_t t, uint32_t len, uint32_t which)
+{
+	for (uint32_t i = 0; i < len; i++) {
+		if (i != which &&
+		    function_of(&m->t, t + i)->hash == function_of(&m->t, t + which)->hash)
+			return false;
+	}
+	return true;
+}
+
+/* Matches functions between two matched ones, if all of them have equal code, one by one.  `twins`:
+ * also those of which there are several. */
+static void match_runs(struct match *m, bool twins)
 {
 	for (uint32_t t = 0; t < m->t.g->functions.len; t++) {
 		uint32_t r = m->t.of[t], len = r == CODE_MATCH_NONE ? 0 : run_length(m, r, t);
@@ -253,14 +314,24 @@ static void match_runs(struct match *m)
 		if (len == 0 || t + len + 1 >= m->t.g->functions.len ||
 		    m->t.of[t + len + 1] != r + len + 1)
 			continue;
-		for (; len > 0; len--)
-			match(m, r + len, t + len);
+		for (uint32_t i = len; i > 0; i--) {
+			if (twins || (len <= RUN_MAX && is_single(m, t, len + 2, i)))
+				match(m, r + i, t + i);
+		}
 	}
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Drops pairs that contradict others, until there are none. */
+static void drop(struct match *m, uint32_t r, uint32_t t)
+{
+	if (r == CODE_MATCH_NONE || t == CODE_MATCH_NONE || m->t.by_symbol[t])
+		return;
+	m->t.of[t] = m->r.of[r] = CODE_MATCH_NONE;
+	m->nr--;
+}
+
+/* Drops pairs that contradict others, both of them unless they have symbols, until none do. */
 static void drop_contradictions(struct match *m)
 {
 	size_t before;
@@ -273,8 +344,15 @@ static void drop_contradictions(struct match *m)
 			if (r == CODE_MATCH_NONE || !has_equal_code(m, r, t) ||
 			    is_consistent(m, r, t))
 				continue;
-			m->t.of[t] = m->r.of[r] = CODE_MATCH_NONE;
-			m->nr--;
+			for (uint32_t i = 0; i < function_of(&m->t, t)->nr_callees; i++) {
+				uint32_t x = callee(&m->r, r, i), y = callee(&m->t, t, i);
+
+				if (m->r.of[x] == y)
+					continue;
+				drop(m, x, m->r.of[x]);
+				drop(m, m->t.of[y], y);
+			}
+			drop(m, r, t);
 		}
 	} while (m->nr < before);
 }
@@ -287,22 +365,36 @@ static uint32_t *new_list(const struct code_graph *g)
 	return list;
 }
 
+/* Matches what follows from the pairs that there are. */
+static void spread(struct match *m, bool same_build)
+{
+	size_t before;
+
+	do {
+		before = m->nr;
+		match_callees(m, same_build);
+		match_runs(m, same_build);
+	} while (m->nr > before);
+}
+
 uint32_t *code_match(const struct code_graph *reference, const struct code_graph *executable,
 		     size_t *nr)
 {
-	struct match m = {.r = {reference, new_list(reference)},
-			  .t = {executable, new_list(executable)}};
-	size_t before;
+	size_t nr_r = reference->functions.len, nr_t = executable->functions.len;
+	struct match m = {
+		.r = {reference, new_list(reference), xcalloc(nr_r + 1, sizeof(bool))},
+		.t = {executable, new_list(executable), xcalloc(nr_t + 1, sizeof(bool))},
+	};
 
 	match_symbols(&m);
 	match_unique(&m);
-	do {
-		before = m.nr;
-		match_callees(&m);
-		match_runs(&m);
-	} while (m.nr > before);
+	spread(&m, false);
+	if ((double)m.nr > SAME_BUILD * (double)nr_t)
+		spread(&m, true);
 	drop_contradictions(&m);
 	free(m.r.of);
+	free(m.r.by_symbol);
+	free(m.t.by_symbol);
 	*nr = m.nr;
 	return m.t.of;
 }

@@ -4,9 +4,10 @@
  * another build of the same sources whose functions have names.
  *
  * A function gets the name of a function of the reference with equal code (code_function.hash), and
- * only if that is certain: no other function of either build has the same code; or functions with
- * equal code refer to both at the same place; or both lie between functions that are matched, in
- * the same order.  All that equal code refers to must be matched alike, or the names are dropped.
+ * only if that is certain: no other function of either build has such code; or functions with equal
+ * code refer to both at the same place; or both lie between functions that are matched, in the same
+ * order.  Where nine of ten functions are matched, a patch may have changed what equal code refers
+ * to.  All that equal code refers to must be matched alike, or the names are dropped.
  */
 #ifndef EBEAM_TARGET_CODE_MATCH_H
 #define EBEAM_TARGET_CODE_MATCH_H

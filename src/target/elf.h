@@ -58,6 +58,8 @@ size_t elf_file_imports(const struct elf_file *e, struct elf_import **out);
 /* The stub in the PLT that holds addr: its name is that of the symbol that it calls.  False: addr
  * is in no stub, or no import has its slot. */
 bool elf_file_stub_at(const struct elf_file *e, uint64_t addr, struct elf_symbol *out);
+/* The slot (struct elf_import) that the stub jumps through, and in *out its bounds; 0 = none. */
+uint64_t elf_file_stub_slot(const struct elf_file *e, uint64_t addr, struct elf_symbol *out);
 
 /* Bounds of the function that covers addr, from .eh_frame (present in stripped files).  False
  * if no FDE covers it. */

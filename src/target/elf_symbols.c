@@ -327,12 +327,8 @@ static uint64_t stub_slot(const uint8_t *bytes, size_t size, uint64_t addr)
 	return 0;
 }
 
-bool elf_file_stub_at(const struct elf_file *e, uint64_t addr, struct elf_symbol *out)
+uint64_t elf_file_stub_slot(const struct elf_file *e, uint64_t addr, struct elf_symbol *out)
 {
-	struct elf_import *imports = NULL;
-	uint64_t slot = 0;
-	size_t nr;
-
 	for (size_t i = 0; i < e->nr_sections && e->machine == EM_X86_64; i++) {
 		const struct elf_section *s = &e->sections[i];
 		uint8_t bytes[16];
@@ -343,9 +339,17 @@ bool elf_file_stub_at(const struct elf_file *e, uint64_t addr, struct elf_symbol
 		*out = (struct elf_symbol){.size = stub_size(e, s), .function = true};
 		out->addr = addr - (addr - s->addr) % out->size;
 		if (elf_file_read(e, out->addr, bytes, out->size) == 0)
-			slot = stub_slot(bytes, out->size, out->addr);
+			return stub_slot(bytes, out->size, out->addr);
 	}
-	nr = slot ? elf_file_imports(e, &imports) : 0;
+	return 0;
+}
+
+bool elf_file_stub_at(const struct elf_file *e, uint64_t addr, struct elf_symbol *out)
+{
+	uint64_t slot = elf_file_stub_slot(e, addr, out);
+	struct elf_import *imports = NULL;
+	size_t nr = slot ? elf_file_imports(e, &imports) : 0;
+
 	for (size_t i = 0; i < nr && !out->name; i++)
 		out->name = imports[i].slot == slot ? imports[i].name : NULL;
 	free(imports);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/compiler.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/vec.h"
@@ -39,16 +40,30 @@ static const struct reference references[] = {
 	 &asset_otp_29_default_gz_size},
 };
 
+/* A reference that names fewer of the functions without symbol is of too different a build. */
+#define LEAST_SHARE 0.1
+
 struct function_names {
 	const struct elf_file *elf;
 	int otp;
-	bool started, in_thread, done;
-	bool compared; /* set by the thread, when it ends */
+	bool started, in_thread;
+	bool compared; /* set by the thread when it ends */
+	bool done;
 	pthread_t thread;
 	VEC(struct function_name) list;
 	struct arena texts;
-	const char *source;
+	/* For the log: functions, and how many of them each reference names. */
+	size_t nr_functions, nr_named[ARRAY_SIZE(references)];
 };
+
+static bool has_reference(int otp)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(references); i++) {
+		if (references[i].otp == otp)
+			return true;
+	}
+	return false;
+}
 
 struct function_names *function_names_new(const struct elf_file *elf, int otp)
 {
@@ -56,44 +71,48 @@ struct function_names *function_names_new(const struct elf_file *elf, int otp)
 
 	f->elf = elf;
 	f->otp = otp;
+	f->started = f->done = !has_reference(otp) || !elf_file_is_stripped(elf);
 	return f;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Takes the names of a reference, if more functions have one than by those before it. */
-static void try_reference(struct function_names *f, const struct reference *r,
-			  const struct code_graph *executable)
+static void take_names(struct function_names *f, const struct code_graph *reference,
+		       const struct code_graph *executable, const uint32_t *found)
 {
+	f->list.len = 0;
+	arena_free(&f->texts);
+	for (size_t i = 0; i < executable->functions.len; i++) {
+		const char *name = found[i] == CODE_MATCH_NONE
+					   ? NULL
+					   : reference->functions.data[found[i]].name;
+
+		if (name)
+			vec_push(&f->list,
+				 ((struct function_name){executable->functions.data[i].addr,
+							 arena_copy(&f->texts, name)}));
+	}
+}
+
+/* Takes the names of a reference, if more functions have one than by those before it. */
+static void try_reference(struct function_names *f, size_t i, const struct code_graph *executable)
+{
+	size_t nr = 0, symbols = 0, all = executable->functions.len;
 	struct code_graph graph;
-	uint32_t *found = NULL;
-	struct error err;
-	size_t nr;
 
-	if (code_reference_read(&graph, r->data, *r->size, &err) != 0) {
-		log_info("%s: %s", r->source, err.msg);
-	} else {
-		found = code_match(&graph, executable, &nr);
-		log_info("names of native functions by %s: %zu of %zu", r->source, nr,
-			 executable->functions.len);
-	}
-	if (found && nr > f->list.len) {
-		f->list.len = 0;
-		arena_free(&f->texts);
-		f->source = r->source;
-		for (size_t i = 0; i < executable->functions.len; i++) {
-			const char *name = found[i] == CODE_MATCH_NONE
-						   ? NULL
-						   : graph.functions.data[found[i]].name;
+	for (size_t k = 0; k < all; k++)
+		symbols += executable->functions.data[k].name != NULL;
+	if (code_reference_read(&graph, references[i].data, *references[i].size, NULL) == 0) {
+		uint32_t *found = code_match(&graph, executable, &nr);
 
-			if (name)
-				vec_push(&f->list,
-					 ((struct function_name){executable->functions.data[i].addr,
-								 arena_copy(&f->texts, name)}));
-		}
+		if (nr > f->list.len &&
+		    (double)nr - (double)symbols >= LEAST_SHARE * (double)(all - symbols))
+			take_names(f, &graph, executable, found);
+		free(found);
 	}
-	free(found);
 	code_graph_free(&graph);
+	f->nr_named[i] = nr;
+	f->nr_functions = all;
 }
 
 /* Opens the file a second time: struct elf_file is not for two threads. */
@@ -113,11 +132,11 @@ static void *compare(void *arg)
 	struct elf_file *elf = open_again(f->elf);
 	struct code_graph graph;
 
-	if (elf && elf_file_is_stripped(elf)) {
+	if (elf) {
 		if (code_graph_read(&graph, elf) == 0) {
-			for (size_t i = 0; i < sizeof(references) / sizeof(*references); i++) {
+			for (size_t i = 0; i < ARRAY_SIZE(references); i++) {
 				if (references[i].otp == f->otp)
-					try_reference(f, &references[i], &graph);
+					try_reference(f, i, &graph);
 			}
 		}
 		code_graph_free(&graph);
@@ -140,6 +159,11 @@ static void wait(struct function_names *f)
 		compare(f);
 	f->started = f->done = true;
 	f->in_thread = false;
+	for (size_t i = 0; i < ARRAY_SIZE(references); i++) {
+		if (references[i].otp == f->otp)
+			log_info("names of native functions by %s: %zu of %zu",
+				 references[i].source, f->nr_named[i], f->nr_functions);
+	}
 }
 
 void function_names_start(struct function_names *f)
@@ -174,19 +198,12 @@ bool function_names_find(struct function_names *f, const char *name, uint64_t *a
 	return found == 1;
 }
 
-const char *function_names_source(struct function_names *f)
-{
-	const struct function_name *list;
-
-	return function_names_list(f, &list) ? f->source : NULL;
-}
-
 void function_names_close(struct function_names *f)
 {
 	if (!f)
 		return;
 	if (f->in_thread)
-		wait(f);
+		pthread_join(f->thread, NULL);
 	vec_free(&f->list);
 	arena_free(&f->texts);
 	free(f);

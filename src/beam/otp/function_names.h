@@ -35,7 +35,5 @@ bool function_names_pending(const struct function_names *f);
 size_t function_names_list(struct function_names *f, const struct function_name **out);
 /* Address in the file of a function by its name; false = none, or more than one, has it. */
 bool function_names_find(struct function_names *f, const char *name, uint64_t *addr);
-/* What the names come from, "OTP 27.3.4.1, Debian 13: gcc 14, -O2"; NULL = there are none. */
-const char *function_names_source(struct function_names *f);
 
 #endif

@@ -112,13 +112,18 @@ uint32_t frame_of_kernel(struct beam_resolver *r, struct names *names, uint64_t 
 	return frame_of_name(names, NULL, name ? name : "[kernel]", -1, FRAME_KERNEL);
 }
 
-/* Names functions that have no symbol: when the first is seen, as it takes a moment. */
+/* Names functions that have no symbol, when the first is seen.  Does not wait for the thread that
+ * finds names: meanwhile these functions have none. */
 static void name_functions(struct beam_resolver *r)
 {
 	const struct beam_node *n = r->node;
 	const struct function_name *names;
-	size_t nr = function_names_list(n->function_names, &names);
+	size_t nr;
 
+	function_names_start(n->function_names);
+	if (function_names_pending(n->function_names))
+		return;
+	nr = function_names_list(n->function_names, &names);
 	r->functions_named = true;
 	objects_name_imports(n->objects, n->mem, n->elf, n->bias);
 	for (size_t i = 0; i < nr; i++)

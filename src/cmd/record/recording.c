@@ -274,7 +274,7 @@ int recording_finish(struct recording *r, struct error *err)
 		r->watch = NULL;
 		add_margins(r);
 	} else {
-		session_stop(r->live.session);
+		live_stop(&r->live);
 	}
 	rc = rc ? rc : drain(r, SOURCE_DRAIN_ALL, err);
 	if (rc)

@@ -340,7 +340,7 @@ static int finish(struct event_run *run, struct error *err)
 	live_end_schedulers(&run->live);
 	live_end_slices(&run->live);
 	if (run->live.session)
-		session_stop(run->live.session);
+		live_stop(&run->live);
 	rc = drain(run, SOURCE_DRAIN_ALL, err);
 	if (rc)
 		return rc;

@@ -59,6 +59,10 @@ static void set_code(struct live *l)
 	session_set_code(l->session, &code);
 }
 
+/* Records are held back at most so long for the names of functions: a host that is short of CPU may
+ * take long to find them. */
+#define NAMES_MAX_NS 3000000000ull
+
 static int add_threads(struct live *l, bool samples, struct error *err)
 {
 	struct sched_thread *threads;
@@ -76,7 +80,7 @@ static int add_threads(struct live *l, bool samples, struct error *err)
 	if (samples) {
 		function_names_start(l->node->function_names);
 		session_hold(l->session, 0);
-		l->waits_for_names = true;
+		l->names_until_ns = clock_monotonic_ns() + NAMES_MAX_NS;
 	}
 	if (nr > 0 && samples)
 		l->thread_data = beam_resolver_thread_data(l->resolver, threads[0].thread_pointer);
@@ -541,14 +545,27 @@ static void update(struct live *l)
 	session_update(l->session);
 }
 
+void live_stop(struct live *l)
+{
+	const struct function_name *names;
+
+	if (l->names_until_ns)
+		function_names_list(l->node->function_names, &names); /* waits */
+	session_stop(l->session);
+}
+
 int live_drain(struct live *l, uint64_t max_ns, const struct source_consumer *consumer,
 	       struct error *err)
 {
+	const struct function_name *names;
 	int rc;
 
-	if (l->waits_for_names && !function_names_pending(l->node->function_names)) {
-		l->waits_for_names = false;
+	if (l->names_until_ns && (!function_names_pending(l->node->function_names) ||
+				  clock_monotonic_ns() >= l->names_until_ns)) {
+		l->names_until_ns = 0;
 		session_hold(l->session, UINT64_MAX);
+		if (!function_names_pending(l->node->function_names))
+			function_names_list(l->node->function_names, &names); /* for the log */
 	}
 	rc = source_drain(enrich_source(l->enrich), max_ns, consumer, err);
 	update(l);

@@ -28,8 +28,9 @@ struct live {
 	uint64_t start_epoch_ns, start_ns;
 	struct proc_stat node_stat; /* at the start */
 	double own_start_s;
-	bool waits_for_names;		/* function_names_pending(); records are kept back */
-	uint64_t thread_data;		/* beam_resolver_thread_data() */
+	uint64_t names_until_ns; /* records are held back until names are known, at most until then;
+				  * 0 = they are not held */
+	uint64_t thread_data;	 /* beam_resolver_thread_data() */
 	struct sched_watch *schedulers; /* NULL: not watched */
 	uint64_t schedulers_ns;		/* when their records were last added */
 	struct slice_watch *slices;	/* NULL: not watched */
@@ -107,6 +108,8 @@ void live_add_slices(struct live *l);
 /* Adds the last events, and ends the sampling.  Sets slices_least_ns; warns if samples were too far
  * apart to see all that was asked for. */
 void live_end_slices(struct live *l);
+/* session_stop(), after the names of functions are known that records were held back for. */
+void live_stop(struct live *l);
 /* source_drain() of the enricher; then tells the BPF programs where code was loaded since. */
 int live_drain(struct live *l, uint64_t max_ns, const struct source_consumer *consumer,
 	       struct error *err);

@@ -422,9 +422,11 @@ static void find_address(struct functions *f, struct known *k)
 	k->addr = 0;
 	if (r && f->space.bif)
 		follow(f, r, k);
-	if (!k->addr && f->space.matched && !f->ignore_symbols &&
-	    f->space.matched(f->space.ctx, k->name, &k->addr))
+	if (!k->addr && f->space.matched && !f->ignore_symbols && !(r && r->not_by_symbol) &&
+	    f->space.matched(f->space.ctx, k->name, &k->addr)) {
 		k->reason[0] = '\0';
+		refuse_inlined(f, r, k);
+	}
 }
 
 static struct known *known(struct functions *f, const char *name)

@@ -238,10 +238,8 @@ static void open_space(struct functions **out, struct node_space *s, int otp)
 		space.text_end = text->addr + text->size;
 	}
 	/* Where symbols are exported, what has none is missing in that release, too. */
-	if (s->node && s->node->identity.hidden) {
-		function_names_start(s->node->function_names);
+	if (s->node && s->node->identity.hidden)
 		space.matched = matched;
-	}
 	functions_open_space(out, &space);
 }
 
