@@ -167,7 +167,8 @@ def sampled_time(ctx):
         truth = node.ask("views", "litter", 10000, rest)["percent"]
         data = watch.answers(sampled=True)[0]["data"]
         t = data["totals"]
-        check(data["share_seen"] < 0.5, f"sampled: {data['share_seen']}")
+        # With pauses, and little CPU beside other cases, the budget may be enough for all of it.
+        check(rest or data["share_seen"] < 0.5, f"sampled: {data['share_seen']}")
         part = t["error_ns"] / t["total_ns"]
         shown, error = t["scheduler_percent"], t["scheduler_percent"] * part
         print(f"{shown:.2f} +- {error:.2f} % shown, {truth:.2f} % by the node")

@@ -211,7 +211,7 @@ def near_names(ctx):
     node.stop("elixir_work")
     for pattern, words in (("list:map/2", ("list", "'lists'")), ("Lists:map/2", ("'lists'",)),
                            ("Enun:map/2", ("'Enum'",)), ("enum:map/2", ("'Enum'",)),
-                           ("lists:mpa/2", ("mpa/2", "'map'")), ("lists:map/7", ("map/7", "is 2")),
+                           ("lists:mpa/2", ("mpa/2", "'map'")), ("lists:map/7", ("map/7", "arity 2")),
                            ("lists:seq/9", ("2 and 3",)), ("xyzzy:plugh/1", ("xyzzy",))):
         text = refused(node, pattern)
         print(f"    {text}")

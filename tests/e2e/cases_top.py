@@ -167,7 +167,7 @@ def ends(ctx):
 @case("what makes no sense is a usage error that says why", otp="one")
 def usage(ctx):
     for words, why in ((("--panel", "nonsense"), "not one of processes"),
-                       (("--watch", "1ms"), "least"), (("-s", "nonsense"), "nonsense"),
+                       (("--watch", "1ms"), "shortest"), (("-s", "nonsense"), "nonsense"),
                        (("-c", "pid,nonsense"), "nonsense")):
         done = ctx.ebeam.run("top", "-p", ctx.node.os_pid, "-b", "-n", "1", *words)
         check_equal(done.code, 2, f"exit code of {words}")

@@ -53,7 +53,7 @@ def hundred(ctx):
     trace.finish()
     for n, of in enumerate(said):
         check_equal(trace.calls(of), numbers(10 * n, 10 * n + 9), f"calls after load {n}")
-    loads = re.search(r"was loaded (\d+) times: its calls in the ([0-9.]+ \S+) until",
+    loads = re.search(r"was loaded (\d+) times: calls in the ([0-9.]+ \S+) until",
                       "\n".join(trace.err))
     check(loads and int(loads[1]) >= 100, f"what is reported: {trace.err[-3:]}")
 

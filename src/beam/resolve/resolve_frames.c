@@ -120,12 +120,14 @@ static void name_functions(struct beam_resolver *r)
 	const struct function_name *names;
 	size_t nr;
 
+	if (!r->imports_named)
+		objects_name_imports(n->objects, n->mem, n->elf, n->bias);
+	r->imports_named = true;
 	function_names_start(n->function_names);
 	if (function_names_pending(n->function_names))
 		return;
 	nr = function_names_list(n->function_names, &names);
 	r->functions_named = true;
-	objects_name_imports(n->objects, n->mem, n->elf, n->bias);
 	for (size_t i = 0; i < nr; i++)
 		objects_name(n->objects, names[i].addr + n->bias, names[i].name);
 }
