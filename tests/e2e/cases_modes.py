@@ -151,7 +151,8 @@ def wait(ctx):
 def runnable(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "1:1"))
-    w = Weighed(ctx, node, "wait", "competitors", 1000)
+    # They take turns 100,000 times a second; nothing may be lost of that.
+    w = Weighed(ctx, node, "wait", "competitors", 300)
     total = Counter()
     for pid in w.truth["pids"]:
         kinds = w.by_kind(pid)
@@ -159,7 +160,7 @@ def runnable(ctx):
         check_equal(w.through(pid, "weighing:spinning/1"), kinds["runnable"], "where")
         total += kinds
     # One of the two always waits for the other; the coordinator and the host take their part too.
-    check(total["runnable"] >= 0.9e9, f"runnable {total}")
+    check(total["runnable"] >= 0.27e9, f"runnable {total}")
     text = ctx.ebeam.ok("report", w.path, "--mode", "wait", "-f", "folded", "--by", "none").out
     check_in("[runnable];weighing:spinning/1 ", text, "folded")
 
