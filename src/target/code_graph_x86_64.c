@@ -55,17 +55,6 @@ static uint64_t mix_bytes(uint64_t hash, const uint8_t *p, size_t len)
 	return hash;
 }
 
-static const struct elf_section *section_at(const struct elf_file *e, uint64_t addr)
-{
-	for (size_t i = 0; i < e->nr_sections; i++) {
-		const struct elf_section *s = &e->sections[i];
-
-		if (s->alloc && addr >= s->addr && addr - s->addr < s->size)
-			return s;
-	}
-	return NULL;
-}
-
 /* ---- references ------------------------------------------------------------------------------ */
 
 static bool import_at(const struct reading *r, uint64_t slot, struct ref *out)
@@ -139,7 +128,7 @@ static bool reference(struct reading *r, uint64_t addr, struct ref *out)
 	}
 	if (import_at(r, addr, out))
 		return true;
-	s = section_at(r->e, addr);
+	s = elf_section_at(r->e, addr);
 	if (!s)
 		return false;
 	if (s->exec && stub_target(r, addr, out))
@@ -258,7 +247,7 @@ static void read_functions(struct reading *r, const struct elf_range *ranges, si
 	uint64_t end = 0, total = 0;
 
 	for (size_t i = 0; i < nr && r->g->functions.len < MAX_FUNCTIONS; i++) {
-		const struct elf_section *s = section_at(r->e, ranges[i].start);
+		const struct elf_section *s = elf_section_at(r->e, ranges[i].start);
 		uint64_t size = ranges[i].end - ranges[i].start;
 
 		if (!s || !s->exec || strncmp(s->name, ".plt", 4) == 0 || ranges[i].start < end ||

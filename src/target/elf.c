@@ -373,3 +373,14 @@ int elf_file_fd(const struct elf_file *e)
 {
 	return e->fd;
 }
+
+const struct elf_section *elf_section_at(const struct elf_file *e, uint64_t addr)
+{
+	for (size_t i = 0; i < e->nr_sections; i++) {
+		const struct elf_section *s = &e->sections[i];
+
+		if (s->alloc && addr >= s->addr && addr - s->addr < s->size)
+			return s;
+	}
+	return NULL;
+}

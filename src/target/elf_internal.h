@@ -54,6 +54,8 @@ struct elf_file {
 
 /* Bytes of the i-th section; empty if it has none, or if its header points outside of the file. */
 struct elf_bytes elf_section_bytes(const struct elf_file *e, size_t i);
+/* The section whose memory holds addr; NULL = none does. */
+const struct elf_section *elf_section_at(const struct elf_file *e, uint64_t addr);
 /* Bytes of the file at an offset; empty if they are not within the file. */
 struct elf_bytes elf_file_bytes(const struct elf_file *e, uint64_t offset, uint64_t size);
 /* The string at `offset`; NULL if no NUL within `strings` ends it. */

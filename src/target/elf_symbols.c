@@ -329,19 +329,16 @@ static uint64_t stub_slot(const uint8_t *bytes, size_t size, uint64_t addr)
 
 uint64_t elf_file_stub_slot(const struct elf_file *e, uint64_t addr, struct elf_symbol *out)
 {
-	for (size_t i = 0; i < e->nr_sections && e->machine == EM_X86_64; i++) {
-		const struct elf_section *s = &e->sections[i];
-		uint8_t bytes[16];
+	const struct elf_section *s = e->machine == EM_X86_64 ? elf_section_at(e, addr) : NULL;
+	uint8_t bytes[16];
 
-		if (!s->exec || strncmp(s->name, ".plt", 4) != 0 || addr < s->addr ||
-		    addr - s->addr >= s->size)
-			continue;
-		*out = (struct elf_symbol){.size = stub_size(e, s), .function = true};
-		out->addr = addr - (addr - s->addr) % out->size;
-		if (elf_file_read(e, out->addr, bytes, out->size) == 0)
-			return stub_slot(bytes, out->size, out->addr);
-	}
-	return 0;
+	if (!s || !s->exec || strncmp(s->name, ".plt", 4) != 0)
+		return 0;
+	*out = (struct elf_symbol){.size = stub_size(e, s), .function = true};
+	out->addr = addr - (addr - s->addr) % out->size;
+	if (elf_file_read(e, out->addr, bytes, out->size) != 0)
+		return 0;
+	return stub_slot(bytes, out->size, out->addr);
 }
 
 bool elf_file_stub_at(const struct elf_file *e, uint64_t addr, struct elf_symbol *out)
