@@ -59,7 +59,8 @@ LIBOBJ  := $(LIBSRC:%.c=$(B)/obj/%.o) $(B)/obj/gen/pprof.pb-c.o $(B)/obj/gen/ass
 SANOBJ  := $(LIBSRC:%.c=$(B)/san/%.o) $(B)/san/gen/pprof.pb-c.o $(B)/san/gen/assets.o \
            $(B)/san/gen/references.o
 GEN     := $(B)/gen/ebeam.skel.h $(B)/gen/features.skel.h $(B)/gen/calibrate.skel.h \
-           $(B)/gen/kernel_btf.skel.h $(B)/gen/pprof.pb-c.h $(B)/gen/assets.h $(B)/gen/references.h $(B)/gen/terminfo.h
+           $(B)/gen/kernel_btf.skel.h $(B)/gen/pprof.pb-c.h $(B)/gen/assets.h \
+           $(B)/gen/references.h $(B)/gen/terminfo.h
 
 SHOWN   := $(B)/man/list $(addprefix $(B)/completions/,bash zsh fish)
 

@@ -25,19 +25,18 @@ struct reference {
 
 /* Builds whose functions have names, for each release those that people run: what a distribution
  * compiles, and what the sources compile to by default. */
+#define REFERENCE(otp, kind, source)                                                               \
+	{                                                                                          \
+		otp, "OTP " source, asset_otp_##otp##_##kind##_gz,                                 \
+			&asset_otp_##otp##_##kind##_gz_size                                        \
+	}
 static const struct reference references[] = {
-	{25, "OTP 25.2.3, Debian 12: gcc 12, -O2", asset_otp_25_debian_gz,
-	 &asset_otp_25_debian_gz_size},
-	{25, "OTP 25.2.3, default options: gcc 12, -O3", asset_otp_25_default_gz,
-	 &asset_otp_25_default_gz_size},
-	{27, "OTP 27.3.4.1, Debian 13: gcc 14, -O2", asset_otp_27_debian_gz,
-	 &asset_otp_27_debian_gz_size},
-	{27, "OTP 27.3.4.1, default options: gcc 14, -O3", asset_otp_27_default_gz,
-	 &asset_otp_27_default_gz_size},
-	{29, "OTP 29.1.1, Debian unstable: gcc 16, -O2", asset_otp_29_debian_gz,
-	 &asset_otp_29_debian_gz_size},
-	{29, "OTP 29.1.1, default options: gcc 16, -O3", asset_otp_29_default_gz,
-	 &asset_otp_29_default_gz_size},
+	REFERENCE(25, debian, "25.2.3, Debian 12: gcc 12, -O2"),
+	REFERENCE(25, default, "25.2.3, default options: gcc 12, -O3"),
+	REFERENCE(27, debian, "27.3.4.1, Debian 13: gcc 14, -O2"),
+	REFERENCE(27, default, "27.3.4.1, default options: gcc 14, -O3"),
+	REFERENCE(29, debian, "29.1.1, Debian unstable: gcc 16, -O2"),
+	REFERENCE(29, default, "29.1.1, default options: gcc 16, -O3"),
 };
 
 /* A reference that names fewer of the functions without symbol is of too different a build. */
@@ -46,9 +45,8 @@ static const struct reference references[] = {
 struct function_names {
 	const struct elf_file *elf;
 	int otp;
-	bool started, in_thread;
+	bool in_thread, done;
 	bool compared; /* set by the thread when it ends */
-	bool done;
 	pthread_t thread;
 	VEC(struct function_name) list;
 	struct arena texts;
@@ -71,7 +69,7 @@ struct function_names *function_names_new(const struct elf_file *elf, int otp)
 
 	f->elf = elf;
 	f->otp = otp;
-	f->started = f->done = !has_reference(otp) || !elf_file_is_stripped(elf);
+	f->done = !has_reference(otp) || !elf_file_is_stripped(elf);
 	return f;
 }
 
@@ -151,14 +149,22 @@ bool function_names_pending(const struct function_names *f)
 	return f->in_thread && !__atomic_load_n(&f->compared, __ATOMIC_ACQUIRE);
 }
 
-static void wait(struct function_names *f)
+void function_names_start(struct function_names *f)
 {
+	if (!f->in_thread && !f->done)
+		f->in_thread = thread_start(&f->thread, compare, f);
+}
+
+void function_names_wait(struct function_names *f)
+{
+	if (f->done)
+		return;
 	if (f->in_thread)
 		pthread_join(f->thread, NULL);
-	else if (!f->started)
+	else
 		compare(f);
-	f->started = f->done = true;
 	f->in_thread = false;
+	f->done = true;
 	for (size_t i = 0; i < ARRAY_SIZE(references); i++) {
 		if (references[i].otp == f->otp)
 			log_info("names of native functions by %s: %zu of %zu",
@@ -166,20 +172,11 @@ static void wait(struct function_names *f)
 	}
 }
 
-void function_names_start(struct function_names *f)
-{
-	if (f->started)
-		return;
-	f->in_thread = thread_start(&f->thread, compare, f);
-	f->started = f->in_thread;
-}
-
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 size_t function_names_list(struct function_names *f, const struct function_name **out)
 {
-	if (!f->done)
-		wait(f);
+	function_names_wait(f);
 	*out = f->list.data;
 	return f->list.len;
 }

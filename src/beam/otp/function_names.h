@@ -30,6 +30,8 @@ void function_names_close(struct function_names *f);
 void function_names_start(struct function_names *f);
 /* True while the thread compares: the functions below would wait for it. */
 bool function_names_pending(const struct function_names *f);
+/* Waits for the thread; compares now if there is none. */
+void function_names_wait(struct function_names *f);
 /* All names, ordered by address; waits until they are there.  Returns their number: 0 if the file
  * has its symbols, or ebeam has no reference of the release that is like it. */
 size_t function_names_list(struct function_names *f, const struct function_name **out);

@@ -547,17 +547,14 @@ static void update(struct live *l)
 
 void live_stop(struct live *l)
 {
-	const struct function_name *names;
-
 	if (l->names_until_ns)
-		function_names_list(l->node->function_names, &names); /* waits */
+		function_names_wait(l->node->function_names);
 	session_stop(l->session);
 }
 
 int live_drain(struct live *l, uint64_t max_ns, const struct source_consumer *consumer,
 	       struct error *err)
 {
-	const struct function_name *names;
 	int rc;
 
 	if (l->names_until_ns && (!function_names_pending(l->node->function_names) ||
@@ -565,7 +562,7 @@ int live_drain(struct live *l, uint64_t max_ns, const struct source_consumer *co
 		l->names_until_ns = 0;
 		session_hold(l->session, UINT64_MAX);
 		if (!function_names_pending(l->node->function_names))
-			function_names_list(l->node->function_names, &names); /* for the log */
+			function_names_wait(l->node->function_names); /* logs them */
 	}
 	rc = source_drain(enrich_source(l->enrich), max_ns, consumer, err);
 	update(l);
