@@ -140,7 +140,6 @@ static void scale_row(struct event_rates *r, struct event_rate *row, const struc
 	row->bytes = event_has_size(kind) && !r->no_sums ? (double)r->now[kind].bytes * scale : NAN;
 	row->time = event_has_duration(kind) && !r->no_sums ? (double)r->now[kind].ns / 1e9 * scale
 							    : NAN;
-	memset(&r->now[kind], 0, sizeof(r->now[kind]));
 }
 
 static void forget_row(struct event_rate *row)
@@ -169,13 +168,14 @@ static void step_row(struct event_rates *r, struct event_rate *row, const struct
 		row->state = EVENT_RATE_SAMPLED;
 		r->unwatched_s[kind] += seconds;
 	}
+	if (watched || dropped)
+		memset(&r->now[kind], 0, sizeof(r->now[kind]));
 	if (!dropped)
 		return;
 	leave_out(row, EVENT_RATE_DROPPED,
 		  coverage_failed(c, kind) ? "its probes could not be placed again"
 					   : "costs more than --max-overhead even as samples");
 	forget_row(row);
-	memset(&r->now[kind], 0, sizeof(r->now[kind]));
 	row->share = 0;
 }
 
