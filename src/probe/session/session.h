@@ -70,7 +70,7 @@ struct session_config {
 #define SESSION_CALL_WINDOW_NS 5000000u
 
 /* Bytes of the ring of a CPU in a run with events: 300,000 events a second of one CPU, for 150 ms.
- * Smaller if there are many CPUs. */
+ * Smaller if there are many CPUs.  The most in a run with samples alone. */
 #define SESSION_RING_SIZE (8u << 20)
 
 struct session;

@@ -13,20 +13,24 @@
 #include "probe/session/programs.h"
 #include "probe/session/session_internal.h"
 
-#define EVENT_RINGS_SIZE (128u << 20) /* total; on hosts with many CPUs each ring is smaller */
-#define EVENT_RING_LEAST (1u << 20)
+#define RINGS_SIZE	  (128u << 20) /* total; on hosts with many CPUs each ring is smaller */
+#define EVENT_RING_LEAST  (1u << 20)
+#define SAMPLE_RING_LEAST (512u << 10)
 
-/* Room for half a second of usual samples (2 KiB, with their C stack) at 250 Hz, for the deepest
- * (16 KiB) at 64 Hz, or for 100 ms of usual ones at up to 5,000 Hz; each with a burst of code
- * records. */
+/* The largest C stack and a usual sample.  The rings are read every 100 ms; the rest is a reserve
+ * for a host that is short of CPU. */
+#define SAMPLE_SIZE (sizeof(struct rec_raw_cstack) + 1024)
+#define SAMPLE_MS   250
+
+/* Bytes of the ring of a CPU, a power of two. */
 static uint32_t ring_size(unsigned int freq, bool events, int nr_cpus)
 {
-	uint32_t size = SESSION_RING_SIZE;
+	uint64_t wanted = events ? SESSION_RING_SIZE : SAMPLE_SIZE * freq * SAMPLE_MS / 1000;
+	uint32_t least = events ? EVENT_RING_LEAST : SAMPLE_RING_LEAST, size = least;
 
-	if (!events)
-		return freq > 1000 ? 1u << 21 : freq > 250 ? 1u << 20 : 1u << 19;
-	while (size > EVENT_RING_LEAST && size > EVENT_RINGS_SIZE / (unsigned int)MAX(nr_cpus, 1))
-		size /= 2;
+	while (size < wanted && size < SESSION_RING_SIZE &&
+	       2 * size <= RINGS_SIZE / (unsigned int)MAX(nr_cpus, 1))
+		size *= 2;
 	return size;
 }
 
