@@ -198,6 +198,8 @@ def port(ctx):
     check(SAMPLING_NS * 0.9 <= row["at_least_ns"] <= took_ns, f"at_least_ns of {row}")
     check_in(row["syscall"], ("clock_nanosleep", "nanosleep"), f"system call of {row}")
     check({"sleep", "timeout"} < set(row["native_stack"]), f"native stack of {row}")
+    nameless = [n for n in row["native_stack"] if n.startswith("beam.smp+")]
+    check_equal(nameless, [], f"functions without name of {row}")
     check_equal(data["thread_progress"]["state"], "still", "thread progress")
 
 

@@ -126,6 +126,7 @@ struct beam_node {
 	char exe[OBJECTS_PATH_SIZE]; /* a path that opens the executable; "" for a core file */
 	uint64_t bias;		     /* process address = file address + bias */
 	struct function_names *function_names; /* beam/otp/function_names.h */
+	bool imports_named, functions_named;   /* `objects` has these names */
 	struct beam_identity identity;
 	struct beam_anchors anchors;
 	struct beam_layout layout;

@@ -7,9 +7,8 @@
 #include "base/idmap.h"
 #include "base/log.h"
 #include "beam/code/jit_name.h"
-#include "beam/otp/function_names.h"
+#include "beam/resolve/native_function.h"
 #include "beam/resolve/resolve_internal.h"
-#include "names/cxx_name.h"
 #include "target/objects.h"
 
 void frame_push(struct frame_list *l, uint32_t frame)
@@ -112,26 +111,6 @@ uint32_t frame_of_kernel(struct beam_resolver *r, struct names *names, uint64_t 
 	return frame_of_name(names, NULL, name ? name : "[kernel]", -1, FRAME_KERNEL);
 }
 
-/* Names functions that have no symbol, when the first is seen.  Does not wait for the thread that
- * finds names: meanwhile these functions have none. */
-static void name_functions(struct beam_resolver *r)
-{
-	const struct beam_node *n = r->node;
-	const struct function_name *names;
-	size_t nr;
-
-	if (!r->imports_named)
-		objects_name_imports(n->objects, n->mem, n->elf, n->bias);
-	r->imports_named = true;
-	function_names_start(n->function_names);
-	if (function_names_pending(n->function_names))
-		return;
-	nr = function_names_list(n->function_names, &names);
-	r->functions_named = true;
-	for (size_t i = 0; i < nr; i++)
-		objects_name(n->objects, names[i].addr + n->bias, names[i].name);
-}
-
 uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr addr,
 			 const char **symbol)
 {
@@ -139,19 +118,11 @@ uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr add
 	char name[256];
 
 	*symbol = NULL;
-	if (objects_find(r->node->objects, addr, &f))
+	if (native_function(r->node, addr, false, &f))
 		return frame_of_name(names, NULL, "[unknown]", -1, FRAME_NATIVE);
-	if (!f.symbol && !r->functions_named && r->node->elf) {
-		name_functions(r);
-		objects_find(r->node->objects, addr, &f);
-	}
 	*symbol = f.symbol;
-	if (f.symbol)
-		return frame_of_name(names, f.object,
-				     cxx_name(f.symbol, name, sizeof(name)) ? name : f.symbol, -1,
-				     FRAME_NATIVE);
-	return frame_of_name(names, NULL, object_function_name(&f, name, sizeof(name)), -1,
-			     FRAME_NATIVE);
+	return frame_of_name(names, f.symbol ? f.object : NULL,
+			     native_function_name(&f, name, sizeof(name)), -1, FRAME_NATIVE);
 }
 
 static uint32_t atom_string(struct beam_resolver *r, struct names *names, uint64_t term)

@@ -66,7 +66,7 @@ struct beam_resolver {
 	struct jit_code *jit;
 	struct callsites *sites;
 	struct kallsyms *kernel; /* NULL until used, or if /proc/kallsyms cannot be read */
-	bool kernel_tried, imports_named, functions_named;
+	bool kernel_tried;
 	struct id_format pids, ports;
 	struct unwinder *unwinder;
 	/* Copies for the next sample, if it is of the same time and thread. */

@@ -17,6 +17,8 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "beam/otp/function_names.h"
+#include "beam/resolve/native_function.h"
 #include "beam/sched/sched.h"
 #include "cmd/command/options.h"
 #include "cmd/output/render.h"
@@ -109,16 +111,6 @@ static size_t copy_stack(struct now_view *v, raddr sp, uint64_t *words)
 	return done / 8;
 }
 
-static void add_native(struct now_view *v, struct sched_now_row *r, raddr ip)
-{
-	struct object_function f;
-	char buf[256];
-
-	if (r->nr_native < SCHED_NOW_FRAMES && objects_find(v->node->objects, ip, &f) == 0)
-		r->native[r->nr_native++] =
-			arena_copy(&v->texts, object_function_name(&f, buf, sizeof(buf)));
-}
-
 /* Unwinds down to Erlang code, the start of the thread, or code without .eh_frame. */
 static void unwind(struct now_view *v, struct now_row *r)
 {
@@ -133,7 +125,7 @@ static void unwind(struct now_view *v, struct now_row *r)
 
 		if (jit_find(v->code.jit, ip, &j))
 			break;
-		add_native(v, r->shown, ip);
+		r->native[r->nr_native++] = ip;
 		if (unwinder_step(v->unwinder, &regs, &stack) != 0)
 			break;
 	}
@@ -178,7 +170,7 @@ static void sample_thread(struct now_view *v, struct now_row *r, const struct th
 	thread_state_read(&after, v->node->os_pid, r->os_tid);
 	if (!same_place(was, &after)) {
 		r->stood = false;
-		r->shown->nr_native = 0;
+		r->nr_native = 0;
 	}
 	if (was->where == THREAD_IN_SYSCALL && syscall_name(was->syscall, &fd) && fd &&
 	    proc_fd_target(v->node->os_pid, (int)was->args[0], r->shown->file,
@@ -279,15 +271,31 @@ static bool in_long_call(const struct now_view *v, const struct now_row *r)
 	       r->last.times.cpu_ns >= r->first.times.cpu_ns + LONG_CALL_NS;
 }
 
+static void name_native(struct now_view *v, struct now_row *r)
+{
+	struct object_function f;
+	char buf[256];
+
+	for (unsigned int i = 0; i < r->nr_native; i++) {
+		const char *name = "[unknown]";
+
+		if (native_function(v->node, r->native[i], true, &f) == 0)
+			name = native_function_name(&f, buf, sizeof(buf));
+		r->shown->native[r->shown->nr_native++] = arena_copy(&v->texts, name);
+	}
+}
+
 static void name_functions(struct now_view *v)
 {
 	struct strbuf text = STRBUF_INIT;
 
 	for (size_t i = 0; i < v->nr; i++) {
 		struct now_row *r = &v->rows[i];
-		enum function_from from =
-			sched_function(v->node, &v->code, v->sites, r->one,
-				       r->stood ? r->regs.ip : 0, in_long_call(v, r), &text);
+		enum function_from from;
+
+		name_native(v, r);
+		from = sched_function(v->node, &v->code, v->sites, r->one,
+				      r->stood ? r->regs.ip : 0, in_long_call(v, r), &text);
 
 		if (from != FUNCTION_UNKNOWN)
 			r->shown->function = arena_copy(&v->texts, text.buf);
@@ -402,6 +410,8 @@ int cmd_sched_now(struct command_context *ctx, struct error *err)
 
 	rc = rc ? rc : table_check(&sched_now_table, &options, err);
 	rc = rc ? rc : target_open(&v.node, ctx, err);
+	if (rc == 0)
+		function_names_start(v.node->function_names); /* while the rest is read */
 	rc = rc ? rc : open_view(&v, err);
 	if (rc == 0 && v.a.live)
 		rc = sample_live(&v, duration, err);

@@ -21,6 +21,8 @@ struct now_row {
 	struct thread_state first, before, last;
 	bool stood; /* the thread did not run during the last sample */
 	struct unwind_regs regs;
+	raddr native[SCHED_NOW_FRAMES]; /* C functions from the leaf on */
+	unsigned int nr_native;
 	/* Of all samples, the process that it ran longest in one time slice. */
 	struct {
 		uint64_t ns; /* at least; 0 = none */
