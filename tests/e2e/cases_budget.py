@@ -62,7 +62,7 @@ def ping_pong(ctx):
 
 
 @case("one perf event for each probe, as on older kernels: the samples scaled are what the node counted",
-      otp="one")
+      otp="one", long=True)
 def by_perf(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))
@@ -173,7 +173,7 @@ def dropped(ctx):
 
 
 @case("probes that cannot be placed again: tried a few times, then dropped, and said to be",
-      otp="one", timeout=240)
+      otp="one", timeout=240, long=True)
 def not_placed(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))

@@ -98,7 +98,8 @@ def other_loads(ctx):
     run(ctx, [load for load in LOADS if load not in SOME_LOADS])
 
 
-@case("calls of C code of some loads: as many as the node made, within the interval or beyond the least")
+@case("calls of C code of some loads: as many as the node made, within the interval or beyond the least",
+      long=True)
 def of_c_code(ctx):
     run(ctx, OF_C_CODE[::2], C_CODE)
 
@@ -110,7 +111,7 @@ def of_c_code_other_loads(ctx):
 
 
 @case("calls at full speed beside twice as many busy threads as CPUs: the estimate is not too low", otp="one",
-      timeout=300)
+      timeout=300, long=True)
 def on_an_overloaded_host(ctx):
     node = start(ctx, "full_speed")
     for _ in range(2 * len(os.sched_getaffinity(0))):

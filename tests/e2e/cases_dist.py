@@ -123,7 +123,7 @@ def busy(ctx):
     check_in("1 visible and 1 hidden nodes, 0 pending, 1 busy", text, "the heading")
 
 
-@case("a connection that nobody answers is pending")
+@case("a connection that nobody answers is pending", in_turn=True)
 def pending(ctx):
     node = start(ctx, "a")
     silent = start(ctx, "s")
@@ -136,7 +136,7 @@ def pending(ctx):
     check_equal((row["state"], row["type"]), ("pending", None), "state and type")
 
 
-@case("the node itself is stopped: the same answer")
+@case("the node itself is stopped: the same answer", in_turn=True)
 def stopped(ctx):
     node, _, _ = family(ctx)
     before = read(ctx, node)
@@ -174,7 +174,7 @@ def tls_flags(ctx):
     return ("-proto_dist", "inet_tls", "-ssl_dist_optfile", options)
 
 
-@case("connections over TLS: their sockets, seen from both ends; bytes as inet_drv counts them")
+@case("connections over TLS: their sockets, seen from both ends; bytes as inet_drv counts them", in_turn=True)
 def over_tls(ctx):
     flags = tls_flags(ctx)
     first, second, third = (start(ctx, name, *flags) for name in ("t1", "t2", "t3"))
@@ -197,7 +197,7 @@ def over_tls(ctx):
         check_equal((there["peer"], there["local"]), (row["socket"]["local"], row["socket"]["peer"]), "other end")
 
 
-@case("epmd: the names that the node gets too; another network namespace is said")
+@case("epmd: the names that the node gets too; another network namespace is said", in_turn=True)
 def epmd(ctx):
     node = start(ctx, "a")
     before = names_of(node.ask("dist_zoo", "names"))

@@ -76,7 +76,7 @@ def sysctl(ctx, name, value):
 
 
 @case("each command with the capabilities of the manual's table, and not with one less", otp="one",
-      timeout=600, alone=True)
+      timeout=600, alone=True, long=True)
 def sets(ctx):
     sysctl(ctx, "perf_event_paranoid", 2)
     named = table()

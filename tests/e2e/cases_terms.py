@@ -64,18 +64,18 @@ def erlang(ctx):
     compare(ctx, UNICODE, "erlang", NUMBER, ["local_fun", *record])
 
 
-@case("lists with characters above 255 are numbers, as to a node with +pc latin1", timeout=240)
+@case("lists with characters above 255 are numbers, as to a node with +pc latin1", timeout=240, in_turn=True)
 def wide(ctx):
     compare(ctx, LATIN1, "narrow", NUMBER // 5, ["local_fun", "unicode_list"])
 
 
-@case("2,500 terms as Elixir's inspect writes them", timeout=240)
+@case("2,500 terms as Elixir's inspect writes them", timeout=240, in_turn=True)
 def elixir(ctx):
     need_elixir(ctx.otp)
     compare(ctx, UNICODE, "elixir", NUMBER // 2, ["unicode_list"])
 
 
-@case("limits: deeper and longer than they allow is '...', and nothing hangs")
+@case("limits: deeper and longer than they allow is '...', and nothing hangs", in_turn=True)
 def limits(ctx):
     node = ctx.new_node(flags=UNICODE)
     ask(node, "make", "5", "10", "erlang")
@@ -93,7 +93,7 @@ def limits(ctx):
 OBEYED = re.compile("[\\0-\\x09\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]")
 
 
-@case("names and data of a node cannot talk to the terminal, in no command's text")
+@case("names and data of a node cannot talk to the terminal, in no command's text", in_turn=True)
 def terminal(ctx):
     node = ctx.new_node(flags=UNICODE)
     pid = node.ask("hostile", "start")["pid"]

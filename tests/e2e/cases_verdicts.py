@@ -126,7 +126,7 @@ REFUSED = (("event_gc_return", "event_exit", "event_queue_pro", "sample_cpu"),
            ("call_breakpoint", "event_carrier_f", "event_port_outp", "event_schedule"))
 
 
-@case("on a kernel that refuses some programs, too", otp="one", timeout=600)
+@case("on a kernel that refuses some programs, too", otp="one", timeout=600, long=True)
 def refused(ctx):
     for programs in REFUSED:
         said = compare(ctx, refusing(ctx, *programs))

@@ -36,28 +36,29 @@ def be_patient(times):
 
 
 
-def case(title, otp="each", timeout=120, alone=False, in_pairs=False, long=False):
+def case(title, otp="each", timeout=120, alone=False, in_pairs=False, in_turn=False, long=False):
     """otp: "each" = on every release of the run, "one" = on the first of them only,
     "usdt" = on builds with USDT probes.
 
     Cases of a theme whose module says SIDE_BY_SIDE = True hold however little CPU they and their nodes
     get: they run while those of other themes and releases do.  Those of one that says IN_PAIRS = True
-    need some half of a CPU: they run three at a time.  in_pairs: this one does.  alone: nothing
+    need some half of a CPU: they run four at a time.  in_pairs: this one does.  alone: nothing
     runs beside this one.
 
-    long: `make test` leaves it to `make test-long`, as it takes a minute or more.
+    long: `make test` leaves it to `make test-long`, as it takes long for what it shows beside the
+    other cases of its theme.
 
-    With --in-turn (see run) they still run on each release, unless the module says IN_TURN = True;
-    all other cases run on one release."""
+    With --in-turn (see run) they still run on each release, unless the module says IN_TURN = True,
+    or the case in_turn; all other cases run on one release."""
 
     def register(function):
         theme = function.__module__.rsplit(".", 1)[-1].removeprefix("cases_")
         in_pair = not alone and (function.__globals__.get("IN_PAIRS", False) or in_pairs)
         beside = function.__globals__.get("SIDE_BY_SIDE", False) and not alone and not in_pair
-        in_turn = not beside or function.__globals__.get("IN_TURN", False)
+        turns = in_turn or not beside or function.__globals__.get("IN_TURN", False)
         CASES.append({"title": title, "otp": otp, "timeout": timeout, "run": function,
                       "theme": theme, "name": f"{theme}/{function.__name__}", "beside": beside,
-                      "in_pairs": in_pair, "in_turn": in_turn, "long": long})
+                      "in_pairs": in_pair, "in_turn": turns, "long": long})
         return function
 
     return register
