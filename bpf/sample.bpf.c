@@ -278,6 +278,8 @@ INLINE void init_record(struct walk *w, uint64_t pid_tgid)
 {
 	__builtin_memset(&w->rec, 0, sizeof(w->rec));
 	w->nr_addrs = 0;
+	w->last = 0;
+	w->repeated = 0;
 	w->failed = 0;
 	w->found = 0;
 	w->until = 0;

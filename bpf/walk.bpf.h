@@ -30,11 +30,13 @@ struct walk {
 	uint64_t floor, top; /* range that the root side has yet to examine */
 	uint64_t until;	     /* stop after this word; 0 = walk to the end */
 	uint64_t call_at;    /* address of the return address of a call from JIT code */
+	uint64_t last;	     /* of the leaf side: the address that was pushed last, or 0 */
 	uint64_t pushed;     /* c_stack: top of what shared fragments have pushed */
 	uint64_t raised;     /* c_stack: return address that raise_exception has popped, or 0 */
 	uint32_t nr_addrs;
-	uint32_t failed; /* a read failed, so E or a frame is not known */
-	uint32_t found;	 /* `until` was reached */
+	uint32_t repeated; /* index in addrs[] of how often `last` is repeated; 0 = it is not */
+	uint32_t failed;   /* a read failed, so E or a frame is not known */
+	uint32_t found;	   /* `until` was reached */
 	uint64_t words[EBEAM_CHUNK_WORDS];
 };
 
@@ -71,12 +73,36 @@ INLINE uint32_t chunk_words(uint64_t left_size)
 	return nr < EBEAM_CHUNK_WORDS ? (uint32_t)nr : EBEAM_CHUNK_WORDS;
 }
 
+/* Counts one more of the address that was pushed last; false if there is no room for the count. */
+INLINE bool repeat_leaf(struct walk *w)
+{
+	uint32_t i = w->repeated;
+
+	if (i) {
+		if (i >= WALK_MAX_ADDRS)
+			return false; /* for the verifier */
+		w->addrs[i]++;
+		return true;
+	}
+	i = w->nr_addrs;
+	if (w->rec.nr_leaf >= EBEAM_LEAF_FRAMES || !push_addr(w, RAW_REPEATED | 1))
+		return false;
+	w->rec.nr_leaf++;
+	w->repeated = i;
+	return true;
+}
+
 INLINE void push_leaf(struct walk *w, uint64_t addr, uint64_t where)
 {
+	if (w->last == addr && repeat_leaf(w))
+		return;
+	w->repeated = 0;
 	if (w->rec.nr_leaf < EBEAM_LEAF_FRAMES && push_addr(w, addr)) {
 		w->rec.nr_leaf++;
+		w->last = addr;
 		return;
 	}
+	w->last = 0;
 	if (w->rec.skipped_frames == 0)
 		w->skipped_at = where;
 	if (w->rec.skipped_frames < 0xffff)

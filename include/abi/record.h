@@ -103,6 +103,10 @@ enum stack_source {
  * look up addr - 1.  A word counts as a return address by its tag and by the hull of the JIT's
  * mappings; user space drops those outside the mappings themselves.
  */
+/* In the leaf part of addrs[]: the address before it so many times more, as recursion leaves it. */
+#define RAW_REPEATED	 (1ull << 63)
+#define RAW_REPEATED_MAX UINT32_MAX
+
 struct rec_raw_sample {
 	struct rec_header h;
 	uint32_t cpu;
@@ -125,7 +129,7 @@ struct rec_raw_sample {
 	uint32_t pad32;
 	uint16_t scheduler; /* 1.. within its thread_type, 0 = none */
 	uint16_t nr_kernel;
-	uint16_t nr_leaf;
+	uint16_t nr_leaf; /* words of addrs[], RAW_REPEATED ones included */
 	uint16_t nr_root;
 	uint16_t skipped_frames; /* walked but over the limit, exact unless skipped_words > 0 */
 	uint8_t thread_type;	 /* enum thread_type */

@@ -250,6 +250,22 @@ static inline struct rec_raw_sample *sample_in_jit(void)
 
 /* ---- comparisons -------------------------------------------------------------------------- */
 
+/* Frame i of the leaf part, from the leaf on. */
+static inline uint64_t leaf_frame(const struct rec_raw_sample *s, uint64_t i)
+{
+	const uint64_t *leaf = s->addrs + s->nr_kernel;
+
+	for (uint32_t k = 0; k < s->nr_leaf; k++) {
+		uint64_t nr = leaf[k] & RAW_REPEATED ? leaf[k] & RAW_REPEATED_MAX : 1;
+
+		if (i < nr)
+			return leaf[k] & RAW_REPEATED ? leaf[k - 1] : leaf[k];
+		i -= nr;
+	}
+	fail_msg("the leaf part has fewer frames");
+	return 0;
+}
+
 /* The leaf part is the top of the stack as it was built, and the root part its bottom. */
 static inline void assert_true_frames(const struct rec_raw_sample *s)
 {

@@ -85,9 +85,9 @@ static void assert_behind(struct rec_raw_sample *s, const uint64_t *pushed, uint
 	assert_int_equal(s->nr_leaf, nr + node.nr_truth);
 	assert_int_equal(s->saved_ra, pushed[0]);
 	for (uint32_t i = 0; i < nr; i++)
-		assert_int_equal(s->addrs[i], pushed[i]);
+		assert_int_equal(leaf_frame(s, i), pushed[i]);
 	for (uint32_t i = 0; i < node.nr_truth; i++)
-		assert_int_equal(s->addrs[nr + i], true_frame(i));
+		assert_int_equal(leaf_frame(s, nr + i), true_frame(i));
 }
 
 static void in_a_function(void **unused)

@@ -206,6 +206,72 @@ static void frame_limits(void **unused)
 	assert_int_equal(sample_in_jit()->walked_words, WALK_WORDS);
 }
 
+/* ---- recursion ---------------------------------------------------------------------------- */
+
+static void build_recursion(uint32_t below, uint32_t times, uint32_t above)
+{
+	new_heap(2 * (below + times + above) + 64);
+	push_bottom();
+	for (uint32_t i = 0; i < below; i++)
+		push_return(return_address(i));
+	for (uint32_t i = 0; i < times; i++) {
+		push_return(return_address(below));
+		push_word(TERM_SMALL(i));
+	}
+	for (uint32_t i = 0; i < above; i++)
+		push_return(return_address(below + 1 + i));
+}
+
+/* Equal return addresses are one address and a number. */
+static void recursion(void **unused)
+{
+	static const uint32_t times[] = {1, 2, 3, EBEAM_LEAF_FRAMES, 4000};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		const struct rec_raw_sample *s;
+		uint32_t words = times[i] > 1 ? 2 : 1;
+
+		build_recursion(10, times[i], 5);
+		s = sample_in_jit();
+		assert_int_equal(s->status, SAMPLE_STATUS_COMPLETE);
+		assert_int_equal(s->nr_root + s->skipped_frames + s->skipped_words, 0);
+		assert_int_equal(s->nr_leaf, 5 + words + 10 + 1);
+		assert_int_equal(s->addrs[5], return_address(10));
+		if (times[i] > 1)
+			assert_int_equal(s->addrs[6], RAW_REPEATED | (times[i] - 1));
+		for (uint32_t k = 0; k < 5; k++)
+			assert_int_equal(s->addrs[k], true_frame(k));
+		for (uint32_t k = 0; k < 10; k++)
+			assert_int_equal(s->addrs[5 + words + k], return_address(9 - k));
+	}
+}
+
+/* Where the leaf part is full: what does not fit is counted, whatever it is. */
+static void recursion_beyond_the_limit(void **unused)
+{
+	(void)unused;
+	for (uint32_t above = EBEAM_LEAF_FRAMES - 2; above <= EBEAM_LEAF_FRAMES; above++) {
+		const struct rec_raw_sample *s;
+		uint32_t left = EBEAM_LEAF_FRAMES - above;
+
+		build_recursion(200, 300, above);
+		s = sample_in_jit();
+		assert_int_equal(s->status, SAMPLE_STATUS_TRUNCATED);
+		assert_int_equal(s->nr_leaf, EBEAM_LEAF_FRAMES);
+		if (left > 0)
+			assert_int_equal(s->addrs[above], return_address(200));
+		if (left > 1)
+			assert_int_equal(s->addrs[above + 1], RAW_REPEATED | 299);
+		/* All frames are in one of the parts, or counted. */
+		assert_int_equal(s->nr_root, EBEAM_ROOT_FRAMES);
+		assert_int_equal(above + (left > 1 ? 300 : left) + s->skipped_frames + s->nr_root,
+				 node.nr_truth);
+		for (uint32_t k = 0; k < EBEAM_ROOT_FRAMES; k++)
+			assert_int_equal(s->addrs[s->nr_leaf + k], node.truth[k]);
+	}
+}
+
 /* ---- deeper than the walk ----------------------------------------------------------------- */
 
 /* What must hold for a stack whose middle was not looked at. */
@@ -524,6 +590,8 @@ int main(void)
 		NODE_TEST(chunk_borders),
 		NODE_TEST(odd_end),
 		NODE_TEST(frame_limits),
+		NODE_TEST(recursion),
+		NODE_TEST(recursion_beyond_the_limit),
 		NODE_TEST(deeper_than_the_walk),
 		NODE_TEST(sides_that_meet),
 		NODE_TEST(few_frames_near_the_root),

@@ -56,12 +56,30 @@ def deep(ctx):
         check(not any(f.startswith("deep:") for f in above), f"leaf side: {above}")
         check(len(frames) < 2000, f"{len(frames)} frames shown")
         missing = int(re.sub(r"[^0-9]", "", elided[0]) or 0)
-        shown = frames.count("deep:descend/2")
+        repeated = [f for f in frames if f.startswith("[... repeated ")]
+        check_equal(len(repeated), 1, f"recursion of {frames[:3]}...")
+        shown = frames.count("deep:descend/2") + int(re.sub(r"[^0-9]", "", repeated[0]))
         # Not every word between the parts may have been read: the text then says "about" or less.
         check(missing == 0 or missing + shown <= 1.02 * truth["depth"] + 10,
               f"{elided[0]}: more than {truth['depth']} frames")
     check_complete(profile)
     check(profile.by_status.get("truncated", 0) > 200, f"{profile.by_status}")
+
+
+@case("recursion 2,000 deep: every stack is complete, its frames are counted", otp="one")
+def recursion(ctx):
+    with ctx.workload("deep", "2000") as truth:
+        profile = ctx.ebeam.record(ctx.node, 2)
+    check_equal(truth["depth"], 2000, "depth")
+    inside = [s for s in profile.of_pids(truth["pids"]) if "deep:bottom/2" in s["frames"]]
+    check(profile.count(inside) > 100, f"few samples at the bottom: {profile.hottest()}")
+    for stack in inside:
+        frames = stack["frames"]
+        at = frames.index("deep:descend/2")
+        check_equal(frames[at + 1], "[... repeated ~2000 times ...]", f"{frames[:at + 3]}")
+        check_in("workload:loop/2", frames[:at], "root side")
+        check_in("deep:bottom/2", frames[at + 2:at + 4], "leaf side")
+    check_equal(profile.by_status.get("truncated", 0), 0, f"{profile.by_status}")
 
 
 @case("500 reloads a second: no name of another version of the module", alone=True)

@@ -7,6 +7,8 @@ import cases_events
 from cases_events import Watch, of
 from harness import CASES, case, check, check_equal
 
+SIDE_BY_SIDE = True
+
 BOTH = ("gc_minor_start,gc_minor_end,gc_major_start,gc_major_end,process_spawn,process_hibernate,"
         "message_receive,port_open,port_command,port_control")
 AGAIN = ("messages", "aliases", "calls", "remote", "spawns", "hibernations", "collections", "ports", "stacks",

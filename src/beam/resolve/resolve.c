@@ -35,33 +35,69 @@ static void push_unknown(struct names *names, struct frame_list *l)
 	frame_push(l, frame_of_name(names, NULL, "[unknown]", -1, FRAME_RUNTIME));
 }
 
-void push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra)
+bool push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra)
 {
 	const struct cached_frame *f = frame_of_jit(r, names, ra - 1);
 
 	if (!f) {
 		if (!in_ranges(r, ra - 1))
-			return; /* between two JIT mappings: no return address */
+			return false; /* between two JIT mappings: no return address */
 		push_unknown(names, l);
-		return;
+		return true;
 	}
 	/* A return address never points into a preamble: the word is the MFA pointer of a trace
 	 * frame (beam_common.c).  The root frame is not shown. */
 	if (f->preamble || f->root)
-		return;
+		return false;
 	frame_push(l, f->frame);
+	return true;
+}
+
+/* How often a word of the leaf part repeats the one before it. */
+static uint64_t repeats(uint64_t word)
+{
+	return word & RAW_REPEATED ? word & RAW_REPEATED_MAX : 0;
+}
+
+uint64_t raw_leaf_frames(const struct rec_raw_sample *raw)
+{
+	const uint64_t *leaf = raw->addrs + raw->nr_kernel;
+	uint64_t nr = 0;
+
+	for (unsigned int i = 0; i < raw->nr_leaf; i++)
+		nr += leaf[i] & RAW_REPEATED ? repeats(leaf[i]) : 1;
+	return nr;
+}
+
+/* Deep recursion is not shown frame by frame if that were more frames than a sample can have. */
+static void push_leaf_part(struct beam_resolver *r, struct names *names, struct frame_list *l,
+			   const struct rec_raw_sample *raw)
+{
+	const uint64_t *leaf = raw->addrs + raw->nr_kernel;
+	bool all = raw_leaf_frames(raw) <= EBEAM_LEAF_FRAMES;
+
+	uint64_t more = 0;
+
+	for (unsigned int i = raw->nr_leaf; i-- > 0; more = repeats(leaf[i])) {
+		if (leaf[i] & RAW_REPEATED || !push_return(r, names, l, leaf[i]))
+			continue;
+		if (more > 1 && !all)
+			frame_push_repeated(names, l, more);
+		else
+			for (; more > 0; more--)
+				push_return(r, names, l, leaf[i]);
+	}
 }
 
 static void push_erlang(struct beam_resolver *r, struct names *names, struct frame_list *l,
 			const struct rec_raw_sample *raw)
 {
-	const uint64_t *leaf = raw->addrs + raw->nr_kernel, *root = leaf + raw->nr_leaf;
+	const uint64_t *root = raw->addrs + raw->nr_kernel + raw->nr_leaf;
 
 	for (unsigned int i = 0; i < raw->nr_root; i++)
 		push_return(r, names, l, root[i]);
 	frame_push_elided(names, l, raw);
-	for (unsigned int i = raw->nr_leaf; i-- > 0;)
-		push_return(r, names, l, leaf[i]);
+	push_leaf_part(r, names, l, raw);
 	if (raw->status == SAMPLE_STATUS_AMBIGUOUS && raw->place != PLACE_INTERPRETER)
 		resolve_saved(r, names, l, raw);
 }

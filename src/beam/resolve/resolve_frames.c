@@ -166,12 +166,12 @@ static uint64_t two_digits(uint64_t n)
 
 	while (n / unit >= 100)
 		unit *= 10;
-	return n / unit * unit;
+	return (n + unit / 2) / unit * unit;
 }
 
 void frame_push_elided(struct names *names, struct frame_list *l, const struct rec_raw_sample *raw)
 {
-	uint64_t frames = raw->skipped_frames, seen = (uint64_t)raw->nr_leaf + raw->skipped_frames;
+	uint64_t frames = raw->skipped_frames, seen = raw_leaf_frames(raw) + raw->skipped_frames;
 	char text[64];
 
 	/* Assumes as many frames per skipped word as per walked word. */
@@ -183,5 +183,15 @@ void frame_push_elided(struct names *names, struct frame_list *l, const struct r
 		return;
 	snprintf(text, sizeof(text), "[... %s%" PRIu64 " frames ...]",
 		 raw->skipped_words ? "~" : "", frames);
+	frame_push(l, frame_of_name(names, NULL, text, -1, FRAME_ELIDED));
+}
+
+void frame_push_repeated(struct names *names, struct frame_list *l, uint64_t times)
+{
+	uint64_t shown = two_digits(times);
+	char text[64];
+
+	snprintf(text, sizeof(text), "[... repeated %s%" PRIu64 " times ...]",
+		 shown == times ? "" : "~", shown);
 	frame_push(l, frame_of_name(names, NULL, text, -1, FRAME_ELIDED));
 }

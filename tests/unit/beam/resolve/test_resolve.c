@@ -168,6 +168,47 @@ static void test_deepest(void **state)
 			 EBEAM_KERNEL_FRAMES + EBEAM_LEAF_FRAMES + EBEAM_ROOT_FRAMES + 2);
 }
 
+/* Recursion is shown frame by frame up to the limit, beyond it as one frame and a number. */
+static void test_recursion(void **state)
+{
+	static const struct {
+		uint32_t repeated;
+		const char *text; /* NULL: all of them */
+	} cases[] = {
+		{1, NULL},
+		{EBEAM_LEAF_FRAMES - 3, NULL},
+		{EBEAM_LEAF_FRAMES - 2, "elided [... repeated ~890 times ...]; "},
+		{1200, "elided [... repeated 1200 times ...]; "},
+		{RAW_REPEATED_MAX, "elided [... repeated ~4300000000 times ...]; "},
+	};
+	struct fix *x = *state;
+	struct strbuf expect = STRBUF_INIT;
+	union fix_sample s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		fix_sample(x, &s);
+		fix_leaf(&s, fix_return(x, 1, 0));
+		fix_leaf(&s, fix_return(x, 2, 0));
+		fix_leaf(&s, RAW_REPEATED | cases[i].repeated);
+		fix_leaf(&s, fix_return(x, 3, 0));
+		strbuf_reset(&expect);
+		strbuf_addstr(&expect, "lists:d/4 lists.erl:400; lists:c/3 lists.erl:300; ");
+		for (uint32_t k = 0; !cases[i].text && k < cases[i].repeated; k++)
+			strbuf_addstr(&expect, "lists:c/3 lists.erl:300; ");
+		if (cases[i].text)
+			strbuf_addstr(&expect, cases[i].text);
+		strbuf_addstr(&expect, "lists:b/2 lists.erl:200; lists:a/1 lists.erl:100");
+		fix_assert(x, &s, expect.buf, SAMPLE_ERLANG, SAMPLE_STATUS_COMPLETE);
+	}
+	/* What is no frame is none however often; a number with nothing before it is ignored. */
+	fix_sample(x, &s);
+	fix_leaf(&s, RAW_REPEATED | 7);
+	fix_leaf(&s, x->normal_exit);
+	fix_leaf(&s, RAW_REPEATED | 5000);
+	fix_assert(x, &s, "lists:a/1 lists.erl:100", SAMPLE_ERLANG, SAMPLE_STATUS_COMPLETE);
+	strbuf_free(&expect);
+}
+
 /* ---- words that are no frames, frames without names ------------------------------------------ */
 
 static void test_dropped_words(void **state)
@@ -548,6 +589,7 @@ int main(void)
 		TEST(test_root_part),
 		TEST(test_elided),
 		TEST(test_deepest),
+		TEST(test_recursion),
 		TEST(test_dropped_words),
 		TEST(test_runtime_frames),
 		TEST(test_unresolved),
