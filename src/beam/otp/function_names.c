@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/arena.h"
 #include "base/compiler.h"
@@ -124,10 +125,26 @@ static struct elf_file *open_again(const struct elf_file *elf)
 	return own;
 }
 
+/* Comparing takes some 15 MB.  Without them there are no names: Capstone, for one, does not check
+ * whether it gets memory. */
+static bool has_memory(void)
+{
+	const size_t size = 32u << 20;
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED) {
+		log_info("functions of the VM without symbols have no names: not enough memory");
+		return false;
+	}
+	munmap(p, size);
+	return true;
+}
+
 static void *compare(void *arg)
 {
 	struct function_names *f = arg;
-	struct elf_file *elf = open_again(f->elf);
+	struct elf_file *elf = has_memory() ? open_again(f->elf) : NULL;
 	struct code_graph graph;
 
 	if (elf) {
