@@ -26,7 +26,8 @@ def beam_of():
     return found[0]
 
 
-@case("add-release: neighbours of a table, the checks, the cases; nothing fails", otp="one", timeout=300)
+@case("add-release: neighbours of a table, the checks, the cases; nothing fails", otp="one", timeout=300,
+      long=True)
 def good(ctx):
     code, said = add_release(beam_of(), "--ebeam", ctx.ebeam.path, "--only",
                              "ets/one_scheduler,list/facts")

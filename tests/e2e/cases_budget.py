@@ -84,7 +84,7 @@ def by_perf(ctx):
 
 
 @case("--watch: each answer is scaled by what was seen in its own interval", otp="one",
-      timeout=240)
+      timeout=240, long=True)
 def intervals(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))
@@ -198,7 +198,7 @@ def not_placed(ctx):
     check({truth["pinger"], truth["ponger"]} <= died, "exits of both")
 
 
-@case("killed with -9 while probes go on and off: nothing stays attached", otp="one")
+@case("killed with -9 while probes go on and off: nothing stays attached", otp="one", long=True)
 def killed(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))

@@ -12,7 +12,7 @@ from harness import Skip, case, check, check_equal, shorten
 POINTS = 0.03
 
 
-@case("perf (+JPperf true): the top 20 functions agree within 3 points")
+@case("perf (+JPperf true): the top 20 functions agree within 3 points", long=True)
 def perf(ctx):
     if not shutil.which("perf"):
         raise Skip("perf is not installed")

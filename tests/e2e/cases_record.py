@@ -283,7 +283,8 @@ def jpperf(ctx):
     without_change(ctx, "+JPperf", "true")
 
 
-@case("+JMsingle true: JIT memory that is not mapped twice changes nothing, nor with +JPperf true", alone=True)
+@case("+JMsingle true: JIT memory that is not mapped twice changes nothing, nor with +JPperf true", alone=True,
+      long=True)
 def jmsingle(ctx):
     if ctx.release < 26:
         raise Skip("OTP 26 was the first to have +JMsingle")

@@ -168,7 +168,7 @@ def c_functions(ctx):
     check(made <= hits[0] <= made + TIMES / 10, f"send: {made} calls, {hits} hits")
 
 
-@case("BIFs whose calls are instructions: what compiled code calls, each of them", in_pairs=True)
+@case("BIFs whose calls are instructions: what compiled code calls, each of them", in_pairs=True, long=True)
 def instructions(ctx):
     node = new_node(ctx)
     guards = [f"erlang:{name}/{arity}" for name, arity in node.ask("call_kinds", "compile_guards")]

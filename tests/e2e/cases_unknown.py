@@ -189,7 +189,7 @@ def live_dwarf(ctx):
 
 
 @case("a live node without DWARF is refused with what would help, and read with --try-layout", otp="one",
-      timeout=300)
+      timeout=300, long=True)
 def live_table(ctx):
     node, _ = ctx.copied_node(change=claims(UNKNOWN))
     ebeam, mark = nearest(ctx), f"by table {own_table(ctx)}, untested release"

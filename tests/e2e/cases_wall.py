@@ -90,7 +90,7 @@ def turns(ctx):
     check(all("spells:step/1" in s["frames"] for s in asleep), f"callers: {asleep}")
 
 
-@case("short work after long sleep: its share is what they log, not less")
+@case("short work after long sleep: its share is what they log, not less", long=True)
 def rarely(ctx):
     node = ctx.new_node()
     pids = node.start("spells", "rarely")["pids"]
