@@ -70,15 +70,13 @@ static bool is_one_of(const char *name, const char *const *list, size_t nr)
 	return false;
 }
 
-static bool kind_by_function(const char *name, enum sample_kind *kind)
+enum sample_kind kind_of_function(const char *name)
 {
 	for (size_t i = 0; name && i < ARRAY_SIZE(by_function); i++) {
-		if (strncmp(name, by_function[i].prefix, strlen(by_function[i].prefix)) == 0) {
-			*kind = by_function[i].kind;
-			return true;
-		}
+		if (strncmp(name, by_function[i].prefix, strlen(by_function[i].prefix)) == 0)
+			return by_function[i].kind;
 	}
-	return false;
+	return NR_SAMPLE_KINDS;
 }
 
 static bool kind_by_kernel(const struct kind_evidence *e, enum sample_kind *kind)
@@ -101,15 +99,16 @@ static enum sample_kind kind_of_scheduler(const struct kind_evidence *e)
 
 	if (e->raw->port_id)
 		return SAMPLE_PORT;
-	if (kind_by_kernel(e, &kind) || kind_by_function(e->native, &kind))
+	if (kind_by_kernel(e, &kind))
 		return kind;
+	if (e->native != NR_SAMPLE_KINDS)
+		return e->native;
 	/* The flag is set while it waits busily, too, and just before and after it sleeps. */
 	return e->raw->sleep_flags & SSI_FLG_WAITING ? SAMPLE_WAIT : SAMPLE_SCHEDULER;
 }
 
 static enum sample_kind kind_of_bif(const struct kind_evidence *e)
 {
-	enum sample_kind kind;
 	bool internal =
 		strcmp(e->bif_module, "erlang") == 0 || strcmp(e->bif_module, "erts_internal") == 0;
 
@@ -122,8 +121,8 @@ static enum sample_kind kind_of_bif(const struct kind_evidence *e)
 	if ((internal && is_one_of(e->bif_name, code_bifs, ARRAY_SIZE(code_bifs))) ||
 	    strcmp(e->bif_module, "code") == 0)
 		return SAMPLE_CODE;
-	if (kind_by_function(e->native, &kind) && (kind == SAMPLE_COPY || kind == SAMPLE_GC))
-		return kind;
+	if (e->native == SAMPLE_COPY || e->native == SAMPLE_GC)
+		return e->native;
 	return SAMPLE_BIF;
 }
 
@@ -157,15 +156,15 @@ static enum sample_kind kind_of_process(const struct kind_evidence *e)
 		return kind_of_bif(e);
 	if (e->raw->place == PLACE_JIT || e->raw->place == PLACE_JIT_RUNTIME)
 		return SAMPLE_ERLANG;
-	if (kind_by_function(e->entry, &kind) && kind == SAMPLE_GC)
+	if (kind_of_function(e->entry) == SAMPLE_GC)
 		return SAMPLE_GC;
 	if (e->entry && strncmp(e->entry, "erts_schedule", 13) == 0)
 		return SAMPLE_SCHEDULER;
 	if (fragment_starts(e, "process_main") || fragment_starts(e, "context_switch") ||
 	    fragment_starts(e, "do_schedule"))
 		return SAMPLE_SCHEDULER;
-	if (kind_by_function(e->native, &kind))
-		return kind;
+	if (e->native != NR_SAMPLE_KINDS)
+		return e->native;
 	/* A helper of the VM that the code of the process called: microstate accounting counts it
 	 * as emulator.  If no Erlang code called it, as on a dirty scheduler, it is the scheduler's
 	 * own work. */

@@ -2,8 +2,8 @@
 /*
  * Kind of a sample, what the thread was doing, from the data of the sample.  Follows the states of
  * microstate accounting (erl_msacc.h): a process in garbage collection is "gc" whatever function
- * runs, code called by a BIF belongs to the BIF, and so on outwards.  Some kinds need symbols of
- * the executable (absent in OTP 29): without them a sample has a more general kind.
+ * runs, code called by a BIF belongs to the BIF, and so on outwards.  Some kinds need names of
+ * functions (native_function.h): without them a sample has a more general kind.
  */
 #ifndef EBEAM_BEAM_KIND_H
 #define EBEAM_BEAM_KIND_H
@@ -19,7 +19,8 @@ struct kind_evidence {
 	const char *bif_name;
 	bool nif;
 	const char *fragment;	   /* shared fragment that called C, NUL terminated; NULL = none */
-	const char *native;	   /* symbol of the leaf, or NULL */
+	enum sample_kind native;   /* kind_of_function() of the outermost frame of the native stack
+				    * that has one; NR_SAMPLE_KINDS = none has */
 	const char *entry;	   /* symbol of the C function that JIT code entered, or NULL */
 	const char *const *kernel; /* names of kernel frames, leaf first */
 	unsigned int nr_kernel;
@@ -33,6 +34,8 @@ struct kind_evidence {
  * show what they are for.
  */
 enum sample_kind kind_of_task(const struct rec_raw_sample *raw, enum thread_type thread);
+/* What the VM does in a C function, by its symbol (NULL ok); NR_SAMPLE_KINDS = it does not say. */
+enum sample_kind kind_of_function(const char *symbol);
 enum sample_kind kind_of_sample(const struct kind_evidence *e);
 
 #endif

@@ -306,6 +306,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	l.status = raw->status;
 	l.saved_ra = raw->saved_ra;
 	unwind_native(r, raw);
+	name_native(r, names, raw->process != 0);
 	thread = thread_of_tid(r, names, (int)raw->os_tid, raw->thread_type, raw->scheduler);
 	out->thread = thread->id;
 	out->process = raw->epid ? process_of_epid(r, names, raw->epid) : 0;
@@ -325,7 +326,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 		.bif_name = call.name,
 		.nif = call.target.nif,
 		.fragment = call.fragment[0] ? call.fragment : NULL,
-		.native = native,
+		.native = r->native.nr ? r->native.kind : kind_of_function(native),
 		.entry = call.entry,
 		.kernel = kernel,
 		.nr_kernel = kernel_names(r, raw, kernel),
@@ -335,7 +336,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 		frame_push(&l, frame_of_name(names, NULL, state_name(out->kind), -1, FRAME_STATE));
 	/* If the leaf is the C function that JIT code called, it was pushed already. */
 	if (r->native.nr || (can_have_cstack(raw) && leaf && leaf != top_frame(&l)))
-		push_native(r, names, &l, raw->process != 0);
+		push_native(r, names, &l);
 	if (!r->native.nr && leaf && leaf != top_frame(&l))
 		frame_push(&l, leaf);
 	for (unsigned int i = raw->nr_kernel; i-- > 0;)

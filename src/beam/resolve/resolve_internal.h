@@ -54,10 +54,13 @@ enum native_end {
 struct native_stack {
 	unsigned int nr;
 	enum native_end end;
-	raddr call_ra;			  /* return address in JIT code at its end; 0 = none */
-	uint64_t saved;			  /* E, the Erlang stack pointer, saved in a register at
+	raddr call_ra;			      /* return address in JIT code at its end; 0 = none */
+	uint64_t saved;			      /* E, the Erlang stack pointer, saved in a register at
 					   * that call */
-	raddr addrs[EBEAM_NATIVE_FRAMES]; /* leaf first; an address inside of each function */
+	raddr addrs[EBEAM_NATIVE_FRAMES];     /* leaf first; an address inside of each function */
+	uint32_t frames[EBEAM_NATIVE_FRAMES]; /* of these addresses, nr_named */
+	unsigned int nr_named;
+	enum sample_kind kind; /* kind_of_function() of the outermost of frames[] that has one */
 };
 
 struct beam_resolver {
@@ -139,11 +142,13 @@ int resolve_call(struct resolver *base, struct names *names, const struct rec_ra
 void resolve_cstack(struct resolver *base, const struct rec_raw_cstack *raw);
 /* Unwinds the C stack of the sample to r->native. */
 void unwind_native(struct beam_resolver *r, const struct rec_raw_sample *raw);
+/* Names its frames.  process: leaves out the loop that runs processes and its callers, if they have
+ * names. */
+void name_native(struct beam_resolver *r, struct names *names, bool process);
 /* Drops the copied stack after its sample: a late record of its thread may have the same time. */
 void forget_native(struct beam_resolver *r);
-/* Pushes the frames in r->native; if the stack is not complete, first a frame with the reason.
- * process: leaves out the loop that runs processes and its callers, if they have names. */
-void push_native(struct beam_resolver *r, struct names *names, struct frame_list *l, bool process);
+/* Pushes the named frames; if the stack is not complete, first a frame with the reason. */
+void push_native(struct beam_resolver *r, struct names *names, struct frame_list *l);
 
 /* ---- resolve_saved.c ---- */
 void resolve_gap(struct resolver *base, const struct rec_raw_gap *raw);

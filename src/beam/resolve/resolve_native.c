@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "beam/resolve/kind.h"
 #include "beam/resolve/resolve_internal.h"
 
 void resolve_cstack(struct resolver *base, const struct rec_raw_cstack *raw)
@@ -104,6 +105,24 @@ static bool is_loop(const char *symbol)
 	       strcmp(symbol, "erts_dirty_process_main") == 0;
 }
 
+void name_native(struct beam_resolver *r, struct names *names, bool process)
+{
+	struct native_stack *n = &r->native;
+	enum sample_kind kind;
+	const char *symbol;
+
+	n->kind = NR_SAMPLE_KINDS;
+	for (n->nr_named = 0; n->nr_named < n->nr; n->nr_named++) {
+		n->frames[n->nr_named] = frame_of_native(r, names, n->addrs[n->nr_named], &symbol);
+		/* Frames of the loop and its callers are the same for all processes. */
+		if (process && n->nr_named && symbol && is_loop(symbol))
+			break;
+		kind = kind_of_function(symbol);
+		if (kind != NR_SAMPLE_KINDS)
+			n->kind = kind;
+	}
+}
+
 static const char *const ends[] = {
 	[NATIVE_NONE] = "[... native frames: not copied ...]",
 	[NATIVE_TRUNCATED] = "[... native frames: deeper than the copied stack ...]",
@@ -112,21 +131,12 @@ static const char *const ends[] = {
 	[NATIVE_BROKEN] = "[... native frames: cannot be unwound ...]",
 };
 
-void push_native(struct beam_resolver *r, struct names *names, struct frame_list *l, bool process)
+void push_native(struct beam_resolver *r, struct names *names, struct frame_list *l)
 {
 	const struct native_stack *n = &r->native;
-	uint32_t frames[EBEAM_NATIVE_FRAMES];
-	unsigned int nr = 0;
-	const char *symbol;
 
-	for (; nr < n->nr; nr++) {
-		frames[nr] = frame_of_native(r, names, n->addrs[nr], &symbol);
-		/* Frames of the loop and its callers are the same for all processes. */
-		if (process && nr && symbol && is_loop(symbol))
-			break;
-	}
-	if (nr == n->nr && ends[n->end])
+	if (n->nr_named == n->nr && ends[n->end])
 		frame_push(l, frame_of_name(names, NULL, ends[n->end], -1, FRAME_ELIDED));
-	while (nr-- > 0)
-		frame_push(l, frames[nr]);
+	for (unsigned int i = n->nr_named; i-- > 0;)
+		frame_push(l, n->frames[i]);
 }

@@ -160,7 +160,7 @@ static enum sample_kind kind_of_row(const struct row *row)
 		.raw = &raw,
 		.thread = row->thread,
 		.fragment = row->fragment,
-		.native = row->native,
+		.native = kind_of_function(row->native),
 		.entry = row->entry,
 		.kernel = row->kernel,
 	};

@@ -23,6 +23,8 @@ FRAME(frame_leaf, 16);
 FRAME(frame_small, 24);
 FRAME(frame_large, 16384);
 FRAME(erts_dirty_process_main, 16);
+FRAME(copy_struct_frame, 24);
+FRAME(db_frame, 16);
 __asm__(".text\n.type frame_start, @function\n.globl frame_start\nframe_start:\n"
 	".cfi_startproc\n.cfi_undefined 16\nnop\nnop\n.cfi_endproc\n"
 	".size frame_start, . - frame_start\n");
@@ -95,6 +97,19 @@ static void called_from_jit(void **state)
 	      CALLER "elided [... native frames: deeper than the copied stack ...]; " NATIVE(
 		      frame_small) "; " NATIVE(frame_leaf),
 	      SAMPLE_ERLANG);
+}
+
+/* What the outermost function does that says so is what the thread does, not what the leaf does. */
+static void kind_of_callers(void **state)
+{
+	struct native_test *t = *state;
+
+	t->c.stack[1] = RETURN(copy_struct_frame);
+	check(t, CALLER NATIVE(copy_struct_frame) "; " NATIVE(frame_leaf), SAMPLE_COPY);
+	t->c.ip = t->s.rec.user_ip = (raddr)(uintptr_t)db_frame;
+	check(t, CALLER NATIVE(copy_struct_frame) "; " NATIVE(db_frame), SAMPLE_COPY);
+	t->c.stack[1] = RETURN(frame_small);
+	check(t, CALLER NATIVE(frame_small) "; " NATIVE(db_frame), SAMPLE_ETS);
 }
 
 /* The middle of a large frame is not copied, where it returns to is. */
@@ -190,8 +205,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_test, close_test)
 	const struct CMUnitTest tests[] = {
-		TEST(called_from_jit),	     TEST(lost_copy),	 TEST(both_ends),
-		TEST(no_unwind_information), TEST(thread_start), TEST(too_deep),
+		TEST(called_from_jit), TEST(kind_of_callers),	    TEST(lost_copy),
+		TEST(both_ends),       TEST(no_unwind_information), TEST(thread_start),
+		TEST(too_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
