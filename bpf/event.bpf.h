@@ -437,6 +437,8 @@ INLINE uint64_t epid_of(uint64_t process)
 
 	if (process)
 		read_u64(process + config.layout.process_id, &id);
+	if (TERM_IS_INVALID_PID(id))
+		return 0; /* in a match specification; whose, is not known here */
 	if (id && chosen_by_what())
 		who_read(process, id);
 	return id;

@@ -12,6 +12,7 @@
 #define walk_root_chunk event_walk_root_chunk
 #define site_classify	event_site_classify
 #define saved_chunk	event_saved_chunk
+#define owner_chunk	event_owner_chunk
 #include "sample.bpf.h"
 #include "process.bpf.h"
 #include "sites.bpf.h"

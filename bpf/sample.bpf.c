@@ -312,17 +312,36 @@ INLINE void sample_task(struct walk *w)
 		w->rec.flags |= RAW_SAMPLE_LITERALS;
 }
 
+/* The process of a scheduler whose current process has no pid; 0 = not found. */
+INLINE uint64_t process_called(struct sample_scratch *s, const struct user_regs *r,
+			       const struct thread_info *t)
+{
+	if (t->type != THREAD_NORMAL || r->sp >= t->registers)
+		return 0;
+	if (runs_on(r->r13, t->esdp))
+		return r->r13;
+	return owner_find(&s->saved, t->esdp, r->sp, call_return_at(t->registers, &s->walk.pushed));
+}
+
 INLINE void sample_process(struct sample_scratch *s, const struct user_regs *r,
 			   const struct thread_info *t, uint64_t process)
 {
 	struct walk *w = &s->walk;
 	struct process_view p;
 
-	w->rec.process = process;
 	if (!process_read(&p, process)) {
+		w->rec.process = process;
 		w->rec.status = SAMPLE_STATUS_STACK_UNREADABLE;
 		return;
 	}
+	if (TERM_IS_INVALID_PID(p.id)) {
+		process = process_called(s, r, t);
+		if (!process || !process_read(&p, process)) {
+			w->rec.status = SAMPLE_STATUS_BAD_BOUNDS;
+			return;
+		}
+	}
+	w->rec.process = process;
 	w->rec.epid = p.id;
 	w->rec.process_state = p.process_state;
 	w->rec.process_flags = p.flags;

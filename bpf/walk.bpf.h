@@ -327,6 +327,8 @@ struct saved_scan {
 	uint32_t process_at; /* index of the process in words[]; 0 = none */
 	uint64_t certain;    /* E, if all registers pushed with it were found; else 0 */
 	uint64_t last;	     /* the candidate that was added last */
+	uint64_t esdp;	     /* owner_chunk(): the scheduler */
+	uint64_t owner;	     /* owner_chunk(): its process, or 0 */
 	uint64_t value[SAVED_CANDIDATES]; /* in the order found; may repeat */
 	uint64_t words[EBEAM_CHUNK_WORDS];
 };
@@ -410,6 +412,65 @@ INLINE void saved_find(struct saved_scan *s, uint64_t rsp, uint64_t call_at)
 	/* E may be in the part that was not searched. */
 	if (s->end > s->at)
 		s->overflow = 1;
+}
+
+/*
+ * During a match specification the scheduler's current process is one that has no pid (vm.h); the
+ * one that called is in r13 in JIT code, which is callee-saved: in the register or where a C
+ * function has pushed it, near the call.
+ */
+#define OWNER_CHUNKS 8 /* 2 KiB below the call */
+
+/* Whether it is a process, with a pid, that runs on this scheduler. */
+INLINE bool runs_on(uint64_t process, uint64_t esdp)
+{
+	uint64_t its = 0, id = 0;
+
+	return !(process & 7) && process >= EBEAM_PAGE_SIZE &&
+	       try_read(process + config.layout.process_scheduler_data, &its, sizeof(its)) &&
+	       its == esdp && try_read(process + config.layout.process_id, &id, sizeof(id)) &&
+	       TERM_IS_PID(id) && !TERM_IS_INVALID_PID(id);
+}
+
+/* Searches from the top down.  1 = stop. */
+GLOBAL_FN int owner_chunk(void)
+{
+	struct saved_scan *s = saved_scratch();
+	uint32_t nr;
+
+	if (!s || s->end <= s->at)
+		return 1;
+	nr = chunk_words(s->end - s->at);
+	if (nr == 0)
+		return 1;
+	s->end -= 8ull * nr;
+	if (!read_user(s->end, s->words, nr * 8))
+		return 1;
+	for (uint32_t i = 0; i < EBEAM_CHUNK_WORDS; i++) {
+		uint32_t k = nr - 1 - i; /* wraps below 0: the bound check catches that */
+
+		if (k >= EBEAM_CHUNK_WORDS)
+			break;
+		if (runs_on(s->words[k], s->esdp)) {
+			s->owner = s->words[k];
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* The process that called C code, by the part [rsp, call_at) of the C stack; 0 = not found. */
+INLINE uint64_t owner_find(struct saved_scan *s, uint64_t esdp, uint64_t rsp, uint64_t call_at)
+{
+	s->esdp = esdp;
+	s->owner = 0;
+	s->at = rsp;
+	s->end = call_at;
+	for (int i = 0; i < OWNER_CHUNKS; i++) {
+		if (owner_chunk())
+			break;
+	}
+	return s->owner;
 }
 
 /* Whether this word is a return address after a call of the fragment that call_ra is in: the code

@@ -21,6 +21,10 @@
 #define TERM_TAG_MASK 0xf
 #define TERM_TAG_PID  0x3
 #define TERM_TAG_PORT 0x7
+/* ERTS_INVALID_PID, erl_node_container_utils.h: 28 bits of data up to OTP 25, then 60.  Also the id
+ * of the process that runs a match specification: db_prog_match() makes it the current process of
+ * its scheduler (erl_db_util.c, OTP 24 to 29). */
+#define TERM_IS_INVALID_PID(t) ((t) == 0xfffffff3ull || (t) == 0xfffffffffffffff3ull)
 /* Address in a list or boxed term; bit 0x4 marks a literal. */
 #define TERM_ADDR(t) ((t) & ~7ull)
 

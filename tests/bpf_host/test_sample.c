@@ -283,6 +283,46 @@ static void in_c_without_jit(void **unused)
 	}
 }
 
+/* In a match specification: the process is the one that called C, found by r13 or where C code has
+ * pushed it; neither one that runs elsewhere nor the process without pid is taken for it. */
+static void in_a_match_specification(void **unused)
+{
+	static const uint64_t ids[] = {0xfffffff3ull, 0xfffffffffffffff3ull};
+	const uint64_t pseudo = 0x7f54a0000000ull, other = pseudo + 4096;
+	struct rec_raw_sample *s;
+	struct pt_regs r;
+
+	(void)unused;
+	build_stack();
+	put_leave(CALL_RA, SITE_STOP);
+	host_add_memory(pseudo, 8192);
+	host_put_u64(NODE_ESDP + config.layout.sched_current_process, pseudo);
+	host_put_u64(pseudo + config.layout.process_scheduler_data, NODE_ESDP);
+	host_put_u64(other + config.layout.process_id, NODE_EPID + 16);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		host_put_u64(pseudo + config.layout.process_id, ids[i]);
+		r = regs_in_c(CALL_RA, 500);
+		for (uint32_t k = 2; k < 500; k++)
+			put_c_word(k, k % 3 ? pseudo : other);
+		s = sample(r);
+		assert_int_equal(s->process | s->epid, 0);
+		assert_int_equal(s->status, SAMPLE_STATUS_BAD_BOUNDS);
+		put_c_word(150, NODE_PROCESS);
+		s = sample(r);
+		assert_int_equal(s->process, NODE_PROCESS);
+		assert_int_equal(s->epid, NODE_EPID);
+		assert_whole(s);
+		put_c_word(150, 0);
+		r.r13 = NODE_PROCESS;
+		s = sample(r);
+		assert_int_equal(s->process, NODE_PROCESS);
+		assert_whole(s);
+		know_thread(THREAD_DIRTY_CPU); /* has no call from JIT code */
+		assert_int_equal(sample(r)->process, 0);
+		know_thread(THREAD_NORMAL);
+	}
+}
+
 /* There is no JIT code: the stack is that of the last stop, whatever registers hold. */
 static void interpreted(void **unused)
 {
@@ -549,6 +589,7 @@ int main(void)
 		NODE_TEST(in_c_code),
 		NODE_TEST(current_function),
 		NODE_TEST(in_c_without_jit),
+		NODE_TEST(in_a_match_specification),
 		NODE_TEST(interpreted),
 		NODE_TEST(on_another_c_stack),
 		NODE_TEST(in_the_kernel),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a thread was doing: the kind of each sample, and threads that are no normal scheduler."""
-from harness import case, check, check_near
+from harness import case, check, check_in, check_near
 
 SIDE_BY_SIDE = IN_TURN = True
 
@@ -35,6 +35,20 @@ def gc(ctx):
 def ets(ctx):
     with ctx.workload("ets_heavy") as truth:
         profile = ctx.ebeam.record(ctx.node, 1)
+    check_kind(profile, "ets", 0.5, profile.of_pids(truth["pids"]))
+    check_complete(profile)
+
+
+@case("match specifications are of the process that asks, though the VM has another one meanwhile")
+def selects(ctx):
+    with ctx.workload("selects") as truth:
+        profile = ctx.ebeam.record(ctx.node, 1)
+    inside = [s for s in profile.stacks if any("db_prog_match" in f for f in s["frames"])]
+    check(profile.count(inside) > 0.2 * profile.count(profile.of_pids(truth["pids"])),
+          f"few samples in match specifications: {profile.hottest()}")
+    for s in inside:
+        check_in(s["pid"], truth["pids"], f"process of {s['frames'][-4:]}")
+        check_in("selects:step/1", s["frames"], "who called")
     check_kind(profile, "ets", 0.5, profile.of_pids(truth["pids"]))
     check_complete(profile)
 

@@ -147,6 +147,8 @@ static bool read_process(const struct sched_now *s, uint8_t *bytes, struct sched
 	if (mem_read(s->n->mem, out->process, bytes, (size_t)l->process_size) != 0)
 		return false;
 	out->epid = bytes_u64(bytes, l->process_id);
+	if (TERM_IS_INVALID_PID(out->epid))
+		return false; /* for a moment: a match specification is run */
 	out->reds = bytes_u64(bytes, l->process_reds);
 	out->state = bytes_u32(bytes, l->process_state);
 	out->i = bytes_u64(bytes, l->process_i);
