@@ -157,6 +157,13 @@ static void take_parts(const struct running *r, struct running_one *one, const s
 	bool normal = one->type == THREAD_NORMAL;
 
 	take_process(r, part, &one->process);
+	if (TERM_IS_INVALID_PID(one->process.epid)) {
+		/* In a match specification: the slice is that of another process (abi/vm.h). */
+		one->known = false;
+		memset(one->in, 0, sizeof(one->in));
+		memset(&one->process, 0, sizeof(one->process));
+		return;
+	}
 	one->parts_known = true;
 	slice->reds = normal ? 0 : bytes_u64(part->process, l->process_reds);
 	if (one->process.state & PSFLG_GC) {

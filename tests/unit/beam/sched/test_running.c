@@ -108,6 +108,11 @@ static void normal(void **state)
 		put32(&x, x.process, x.l->process_fcalls, 3000);
 		assert_in(&x, NORMAL, "new", "none", "none");
 		assert_in(&x, NORMAL, "same", "none", "none");
+		/* A match specification is part of the slice. */
+		put(&x, x.process, x.l->process_id, otp == 25 ? 0xfffffff3 : 0xfffffffffffffff3);
+		assert_false(sample(&x, NORMAL)->known);
+		put(&x, x.process, x.l->process_id, 0x503);
+		assert_in(&x, NORMAL, "same", "none", "none");
 		/* Calls of a NIF, and one that takes the rest of the slice. */
 		put(&x, sched, x.l->sched_current_nif, 0x7fff0000);
 		assert_in(&x, NORMAL, "same", "none", "new");
