@@ -425,7 +425,7 @@ GLOBAL_FN int event_read_process(uint64_t process, uint64_t ts_ns)
 /* Emits name and initial call of a process if it was not seen before; nothing if process is 0. */
 INLINE void event_seen(uint64_t process, uint64_t epid, uint64_t ts_ns)
 {
-	if (process && !config.unnamed && !process_known(epid, ts_ns))
+	if (process && epid && !config.unnamed && !process_known(epid, ts_ns))
 		event_read_process(process, ts_ns);
 }
 

@@ -30,14 +30,10 @@
 /* ErlIOVec {int vsize; ErlDrvSizeT size; ...}, erl_driver.h */
 #define IOVEC_SIZE 8
 
-/* ERTS_INVALID_PID, for calls by the VM itself: all bits of the number, which is 28 bits wide up to
- * OTP 25 or 26 and 60 bits later (erl_ptab.h). */
-#define INVALID_PID_NARROW 0xfffffff3ull
-#define INVALID_PID_WIDE   0xfffffffffffffff3ull
-
+/* Calls by the VM itself have the invalid one. */
 INLINE bool is_pid(uint64_t term)
 {
-	return TERM_IS_PID(term) && term != INVALID_PID_NARROW && term != INVALID_PID_WIDE;
+	return TERM_IS_PID(term) && !TERM_IS_INVALID_PID(term);
 }
 
 /* current_port of this scheduler, 0 if none. */

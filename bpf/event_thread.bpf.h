@@ -13,6 +13,7 @@
 #define site_classify	event_site_classify
 #define saved_chunk	event_saved_chunk
 #define owner_chunk	event_owner_chunk
+#define runs_on		event_runs_on
 #include "sample.bpf.h"
 #include "process.bpf.h"
 #include "sites.bpf.h"
@@ -263,7 +264,7 @@ GLOBAL_FN int event_walk(void)
 	s->walk.rec.thread_type = s->thread.type;
 	s->walk.rec.scheduler = s->thread.scheduler;
 	s->walk.rec.process = s->process;
-	if (!process_read(&p, s->process))
+	if (!process_read(&p, s->process) || TERM_IS_INVALID_PID(p.id))
 		return 0;
 	s->walk.rec.epid = p.id;
 	s->walk.rec.process_state = p.process_state;
@@ -297,13 +298,7 @@ INLINE struct event_scratch *stack_begin(const struct thread_info *t, uint64_t t
 		count(COUNTER_NO_STACK);
 		return 0;
 	}
-	__builtin_memset(&s->walk.rec, 0, sizeof(s->walk.rec));
-	s->walk.nr_addrs = s->walk.failed = s->walk.found = 0;
-	s->walk.until = s->walk.skipped_at = s->walk.raised = 0;
-	s->walk.rec.h.type = REC_RAW_SAMPLE;
-	s->walk.rec.h.ts_ns = ts_ns;
-	s->walk.rec.cpu = bpf_get_smp_processor_id();
-	s->walk.rec.os_tid = tid;
+	walk_begin(&s->walk, ts_ns);
 	s->walk.rec.flags = RAW_SAMPLE_REGS | RAW_SAMPLE_EVENT;
 	return s;
 }

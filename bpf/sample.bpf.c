@@ -274,22 +274,6 @@ INLINE void emit_cstack(struct rec_raw_cstack *c, const struct walk *w, const st
 			   BPF_RB_NO_WAKEUP);
 }
 
-INLINE void init_record(struct walk *w, uint64_t pid_tgid)
-{
-	__builtin_memset(&w->rec, 0, sizeof(w->rec));
-	w->nr_addrs = 0;
-	w->last = 0;
-	w->repeated = 0;
-	w->failed = 0;
-	w->found = 0;
-	w->until = 0;
-	w->skipped_at = 0;
-	w->rec.h.type = REC_RAW_SAMPLE;
-	w->rec.h.ts_ns = bpf_ktime_get_ns();
-	w->rec.cpu = bpf_get_smp_processor_id();
-	w->rec.os_tid = (uint32_t)pid_tgid;
-}
-
 INLINE void kernel_stack(void *ctx, struct walk *w)
 {
 	long size;
@@ -400,7 +384,7 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 	s = scratch_here();
 	if (!s)
 		return 0;
-	init_record(&s->walk, pid_tgid);
+	walk_begin(&s->walk, bpf_ktime_get_ns());
 	read_regs(ctx, &r, &s->walk.rec);
 	kernel_stack(ctx, &s->walk);
 	sample_thread(s, &r);

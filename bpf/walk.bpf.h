@@ -47,6 +47,18 @@ _Static_assert(sizeof(struct rec_raw_sample) + 8 * WALK_MAX_ADDRS <= EBEAM_MAX_R
 /* Scratch of this CPU, by the unit that includes this file; NULL only for the verifier. */
 INLINE struct walk *walk_scratch(void);
 
+/* Empties the record and the state of an earlier walk. */
+INLINE void walk_begin(struct walk *w, uint64_t ts_ns)
+{
+	__builtin_memset(&w->rec, 0, sizeof(w->rec));
+	w->nr_addrs = w->repeated = w->failed = w->found = 0;
+	w->last = w->until = w->skipped_at = w->raised = 0;
+	w->rec.h.type = REC_RAW_SAMPLE;
+	w->rec.h.ts_ns = ts_ns;
+	w->rec.cpu = bpf_get_smp_processor_id();
+	w->rec.os_tid = (uint32_t)bpf_get_current_pid_tgid();
+}
+
 /* Tests only the hull: user space drops addresses outside of the mappings themselves. */
 INLINE bool is_return_address(uint64_t w)
 {
@@ -417,12 +429,12 @@ INLINE void saved_find(struct saved_scan *s, uint64_t rsp, uint64_t call_at)
 /*
  * During a match specification the scheduler's current process is one that has no pid (vm.h); the
  * one that called is in r13 in JIT code, which is callee-saved: in the register or where a C
- * function has pushed it, near the call.
+ * function has pushed it, near the call.  The interpreter has it elsewhere: there it is not found.
  */
 #define OWNER_CHUNKS 8 /* 2 KiB below the call */
 
 /* Whether it is a process, with a pid, that runs on this scheduler. */
-INLINE bool runs_on(uint64_t process, uint64_t esdp)
+GLOBAL_FN int runs_on(uint64_t process, uint64_t esdp)
 {
 	uint64_t its = 0, id = 0;
 

@@ -101,9 +101,9 @@ enum stack_source {
  * One sample.  addrs[] = kernel frames (leaf first), then Erlang return addresses (leaf first, as
  * on the stack), then the root part (ROOT first).  Addresses of Erlang frames are return addresses:
  * look up addr - 1.  A word counts as a return address by its tag and by the hull of the JIT's
- * mappings; user space drops those outside the mappings themselves.
+ * mappings; user space drops those outside the mappings themselves.  In the leaf part a word with
+ * RAW_REPEATED says how many times more the address before it stands there, as recursion does it.
  */
-/* In the leaf part of addrs[]: the address before it so many times more, as recursion leaves it. */
 #define RAW_REPEATED	 (1ull << 63)
 #define RAW_REPEATED_MAX UINT32_MAX
 
@@ -390,7 +390,7 @@ enum frame_kind {
 	FRAME_NATIVE = 3,  /* module = object file, name = symbol or object+0xoffset */
 	FRAME_KERNEL = 4,  /* name = kernel symbol */
 	FRAME_RUNTIME = 5, /* shared fragment of the JIT: name */
-	FRAME_ELIDED = 6,  /* [... N frames ...], name = the text */
+	FRAME_ELIDED = 6,  /* [... N frames ...] or the like: frames not shown */
 	FRAME_STATE = 7, /* what a thread did, if it ran no Erlang code: [poll], [scheduler], ... */
 };
 

@@ -24,7 +24,9 @@
 /* ERTS_INVALID_PID, erl_node_container_utils.h: 28 bits of data up to OTP 25, then 60.  Also the id
  * of the process that runs a match specification: db_prog_match() makes it the current process of
  * its scheduler (erl_db_util.c, OTP 24 to 29). */
-#define TERM_IS_INVALID_PID(t) ((t) == 0xfffffff3ull || (t) == 0xfffffffffffffff3ull)
+#define TERM_INVALID_PID_25    0xfffffff3ull
+#define TERM_INVALID_PID       0xfffffffffffffff3ull
+#define TERM_IS_INVALID_PID(t) ((t) == TERM_INVALID_PID_25 || (t) == TERM_INVALID_PID)
 /* Address in a list or boxed term; bit 0x4 marks a literal. */
 #define TERM_ADDR(t) ((t) & ~7ull)
 

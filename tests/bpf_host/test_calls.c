@@ -456,6 +456,14 @@ static void stack_of_a_call(void **unused)
 	hit(SITE, STACK + 8);
 	assert_int_equal(call(1)->flags, 0);
 	assert_null(stack(1));
+	/* Recursion, again and again: nothing is left of the stack before. */
+	host_put_u64(STACK + 16, SITE);
+	for (uint32_t i = 1; i <= 3; i++) {
+		hit(ENTRY, STACK);
+		assert_int_equal(stack(i)->nr_leaf, 2);
+		assert_int_equal(stack(i)->addrs[0], SITE);
+		assert_int_equal(stack(i)->addrs[1], RAW_REPEATED | 1);
+	}
 }
 
 /* The process stands at where C code was called from. */

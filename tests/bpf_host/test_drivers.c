@@ -142,7 +142,7 @@ static void current(void **unused)
 	put(PORT, config.layout.port_caller, ~0ull << 6 | 0x3b); /* [] */
 	event_driver_call(&ctx);
 	is_event(4, EVENT_DRIVER_CALL, 0, ID(1), "first");
-	put(PORT, config.layout.port_caller, INVALID_PID_NARROW);
+	put(PORT, config.layout.port_caller, TERM_INVALID_PID_25);
 	event_driver_control(&ctx);
 	is_event(5, EVENT_DRIVER_CONTROL, 0, ID(1), "first");
 }

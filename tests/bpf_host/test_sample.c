@@ -287,7 +287,7 @@ static void in_c_without_jit(void **unused)
  * pushed it; neither one that runs elsewhere nor the process without pid is taken for it. */
 static void in_a_match_specification(void **unused)
 {
-	static const uint64_t ids[] = {0xfffffff3ull, 0xfffffffffffffff3ull};
+	static const uint64_t ids[] = {TERM_INVALID_PID_25, TERM_INVALID_PID};
 	const uint64_t pseudo = 0x7f54a0000000ull, other = pseudo + 4096;
 	struct rec_raw_sample *s;
 	struct pt_regs r;
@@ -307,6 +307,9 @@ static void in_a_match_specification(void **unused)
 		s = sample(r);
 		assert_int_equal(s->process | s->epid, 0);
 		assert_int_equal(s->status, SAMPLE_STATUS_BAD_BOUNDS);
+		put_c_word(258, NODE_PROCESS); /* beyond what is searched */
+		assert_int_equal(sample(r)->process, 0);
+		put_c_word(258, 0);
 		put_c_word(150, NODE_PROCESS);
 		s = sample(r);
 		assert_int_equal(s->process, NODE_PROCESS);

@@ -56,7 +56,7 @@ def deep(ctx):
         check(not any(f.startswith("deep:") for f in above), f"leaf side: {above}")
         check(len(frames) < 2000, f"{len(frames)} frames shown")
         missing = int(re.sub(r"[^0-9]", "", elided[0]) or 0)
-        repeated = [f for f in frames if f.startswith("[... repeated ")]
+        repeated = [f for f in frames if f.startswith("[... recursion, ")]
         check_equal(len(repeated), 1, f"recursion of {frames[:3]}...")
         shown = frames.count("deep:descend/2") + int(re.sub(r"[^0-9]", "", repeated[0]))
         # Not every word between the parts may have been read: the text then says "about" or less.
@@ -75,9 +75,9 @@ def recursion(ctx):
     check(profile.count(inside) > 100, f"few samples at the bottom: {profile.hottest()}")
     for stack in inside:
         frames = stack["frames"]
-        at = frames.index("deep:descend/2")
-        check_equal(frames[at + 1], "[... repeated ~2000 times ...]", f"{frames[:at + 3]}")
+        at = frames.index("[... recursion, ~2000 times ...]")
         check_in("workload:loop/2", frames[:at], "root side")
+        check_equal(frames[at + 1], "deep:descend/2", f"{frames[:at + 4]}")
         check_in("deep:bottom/2", frames[at + 2:at + 4], "leaf side")
     check_equal(profile.by_status.get("truncated", 0), 0, f"{profile.by_status}")
 

@@ -35,22 +35,26 @@ static void push_unknown(struct names *names, struct frame_list *l)
 	frame_push(l, frame_of_name(names, NULL, "[unknown]", -1, FRAME_RUNTIME));
 }
 
-bool push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra)
+/* A return address never points into a preamble: such a word is the MFA pointer of a trace frame
+ * (beam_common.c).  The root frame is not shown; nor is what lies between two JIT mappings, which
+ * is no return address. */
+static bool is_shown(struct beam_resolver *r, struct names *names, raddr ra)
 {
 	const struct cached_frame *f = frame_of_jit(r, names, ra - 1);
 
-	if (!f) {
-		if (!in_ranges(r, ra - 1))
-			return false; /* between two JIT mappings: no return address */
+	return f ? !f->preamble && !f->root : in_ranges(r, ra - 1);
+}
+
+void push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra)
+{
+	const struct cached_frame *f = frame_of_jit(r, names, ra - 1);
+
+	if (!is_shown(r, names, ra))
+		return;
+	if (f)
+		frame_push(l, f->frame);
+	else
 		push_unknown(names, l);
-		return true;
-	}
-	/* A return address never points into a preamble: the word is the MFA pointer of a trace
-	 * frame (beam_common.c).  The root frame is not shown. */
-	if (f->preamble || f->root)
-		return false;
-	frame_push(l, f->frame);
-	return true;
 }
 
 /* How often a word of the leaf part repeats the one before it. */
@@ -69,7 +73,7 @@ uint64_t raw_leaf_frames(const struct rec_raw_sample *raw)
 	return nr;
 }
 
-/* Deep recursion is not shown frame by frame if that were more frames than a sample can have. */
+/* Deep recursion is not shown frame by frame if that were more than a sample can have. */
 static void push_leaf_part(struct beam_resolver *r, struct names *names, struct frame_list *l,
 			   const struct rec_raw_sample *raw)
 {
@@ -79,13 +83,15 @@ static void push_leaf_part(struct beam_resolver *r, struct names *names, struct 
 	uint64_t more = 0;
 
 	for (unsigned int i = raw->nr_leaf; i-- > 0; more = repeats(leaf[i])) {
-		if (leaf[i] & RAW_REPEATED || !push_return(r, names, l, leaf[i]))
+		if (leaf[i] & RAW_REPEATED || !is_shown(r, names, leaf[i]))
 			continue;
-		if (more > 1 && !all)
+		/* The frame comes last: next to one of C the number would count as one, too. */
+		if (more > 1 && !all) {
 			frame_push_repeated(names, l, more);
-		else
-			for (; more > 0; more--)
-				push_return(r, names, l, leaf[i]);
+			more = 0;
+		}
+		for (uint64_t nr = more + 1; nr > 0; nr--)
+			push_return(r, names, l, leaf[i]);
 	}
 }
 

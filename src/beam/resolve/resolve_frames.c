@@ -191,7 +191,7 @@ void frame_push_repeated(struct names *names, struct frame_list *l, uint64_t tim
 	uint64_t shown = two_digits(times);
 	char text[64];
 
-	snprintf(text, sizeof(text), "[... repeated %s%" PRIu64 " times ...]",
+	snprintf(text, sizeof(text), "[... recursion, %s%" PRIu64 " times ...]",
 		 shown == times ? "" : "~", shown);
 	frame_push(l, frame_of_name(names, NULL, text, -1, FRAME_ELIDED));
 }

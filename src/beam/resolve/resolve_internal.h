@@ -120,15 +120,15 @@ bool frame_is_mfa(struct beam_resolver *r, struct names *names, uint32_t frame,
 		  const uint64_t mfa[3]);
 void frame_push_elided(struct names *names, struct frame_list *l, const struct rec_raw_sample *raw);
 
-/* After a frame: that it is repeated so many times, with two significant digits. */
+/* Before a frame: that it is there so many times more, with two significant digits. */
 void frame_push_repeated(struct names *names, struct frame_list *l, uint64_t times);
 
 /* ---- resolve.c ---- */
 /* Frames of the leaf part, repeated ones included. */
 uint64_t raw_leaf_frames(const struct rec_raw_sample *raw);
 /* Pushes the frame of a word that BPF took for a return address, as it is between the lowest and
- * the highest address of JIT code; false if it is none, or of no frame that is shown. */
-bool push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra);
+ * the highest address of JIT code; pushes nothing if it is none. */
+void push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra);
 
 /* ---- resolve_event.c ---- */
 int resolve_event(struct resolver *base, struct names *names, const struct rec_raw_event *raw,

@@ -134,7 +134,7 @@ static void push_pushed(struct rec_raw_sample *out, struct mem *mem, raddr pushe
 
 static bool is_return(uint64_t word)
 {
-	return word && TERM_IS_HEADER(word);
+	return word && TERM_IS_HEADER(word) && !(word & RAW_REPEATED);
 }
 
 static void push_words(struct rec_raw_sample *out, const uint64_t *words, size_t nr,

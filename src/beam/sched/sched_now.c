@@ -140,6 +140,39 @@ static void read_call(const struct sched_now *s, const struct sched_one *one,
 		out->stack_top = 0;
 }
 
+/* Words of the C stack below the saved registers that may hold the process that called C code. */
+#define OWNER_WORDS 256
+
+static bool runs_on(const struct sched_now *s, raddr process, raddr esdp)
+{
+	const struct beam_layout *l = &s->n->layout;
+	uint64_t its, id;
+
+	return !(process & 7) &&
+	       mem_read_u64(s->n->mem, process + (raddr)l->process_scheduler_data, &its) == 0 &&
+	       its == esdp && mem_read_u64(s->n->mem, process + (raddr)l->process_id, &id) == 0 &&
+	       TERM_IS_PID(id) && !TERM_IS_INVALID_PID(id);
+}
+
+/* The process that a scheduler runs: its current one, or if that has no pid, as in a match
+ * specification (abi/vm.h), the one that called, which JIT code has in a register that C functions
+ * push near the call.  0 = it is not found. */
+static raddr owner_of(const struct sched_now *s, const struct sched_one *one, raddr current)
+{
+	uint64_t id, word;
+
+	if (mem_read_u64(s->n->mem, current + (raddr)s->n->layout.process_id, &id) != 0 ||
+	    !TERM_IS_INVALID_PID(id))
+		return current;
+	for (raddr i = 1; i <= OWNER_WORDS && one->registers; i++) {
+		if (mem_read_u64(s->n->mem, one->registers - 8 * i, &word) != 0)
+			break;
+		if (runs_on(s, word, one->esdp))
+			return word;
+	}
+	return 0;
+}
+
 static bool read_process(const struct sched_now *s, uint8_t *bytes, struct sched_sample *out)
 {
 	const struct beam_layout *l = &s->n->layout;
@@ -147,8 +180,6 @@ static bool read_process(const struct sched_now *s, uint8_t *bytes, struct sched
 	if (mem_read(s->n->mem, out->process, bytes, (size_t)l->process_size) != 0)
 		return false;
 	out->epid = bytes_u64(bytes, l->process_id);
-	if (TERM_IS_INVALID_PID(out->epid))
-		return false; /* for a moment: a match specification is run */
 	out->reds = bytes_u64(bytes, l->process_reds);
 	out->state = bytes_u32(bytes, l->process_state);
 	out->i = bytes_u64(bytes, l->process_i);
@@ -242,14 +273,17 @@ static bool sample_once(struct sched_now *s, struct sched_one *one, struct sched
 	bool normal = one->type == THREAD_NORMAL;
 	struct bytes_read before, after;
 	uint8_t process[PROCESS_MAX];
-	raddr queue;
+	raddr queue, current;
 
 	memset(out, 0, sizeof(*out));
 	if (!read_bytes(s, one, &before))
 		return false;
 	one->registers = bytes_u64(before.head, l->sched_registers);
 	one->thread_pointer = bytes_u64(before.head, l->sched_tid);
-	out->process = bytes_u64(before.head, l->sched_current_process);
+	current = bytes_u64(before.head, l->sched_current_process);
+	out->process = current ? owner_of(s, one, current) : 0;
+	if (current && !out->process)
+		return false;
 	out->port = bytes_u64(before.head, l->sched_current_port);
 	out->doing = sched_doing_of(works(s, one, &before), out->process, out->port);
 	out->reductions = before.reductions;
@@ -271,7 +305,8 @@ static bool sample_once(struct sched_now *s, struct sched_one *one, struct sched
 	if (!read_bytes(s, one, &after))
 		return false;
 	out->moved = out->reductions != after.reductions;
-	return out->process == bytes_u64(after.head, l->sched_current_process) &&
+	current = bytes_u64(after.head, l->sched_current_process);
+	return out->process == (current ? owner_of(s, one, current) : 0) &&
 	       out->port == bytes_u64(after.head, l->sched_current_port) &&
 	       works(s, one, &after) == works(s, one, &before);
 }

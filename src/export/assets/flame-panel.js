@@ -552,7 +552,7 @@ const KIND_TITLES = {
 	kernel: 'Kernel',
 	runtime: 'JIT runtime',
 	state: 'State of the thread',
-	elided: 'Left out: deeper than the limit',
+	elided: 'Frames that are not shown one by one',
 	group: 'Group',
 };
 

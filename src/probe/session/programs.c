@@ -179,8 +179,9 @@ int programs_error(int rc, struct error *err)
 		return programs_files_error(rc, err);
 	if (rc == -ENOMEM)
 		return error_set(err, ERROR_KIND_FAILED, rc,
-				 "the kernel has not enough memory for BPF maps: events need a "
-				 "ring of up to %u MiB for each CPU",
+				 "the kernel has not enough memory for BPF maps: events, and "
+				 "samples at more than 2,000 Hz, need a ring of up to %u MiB for "
+				 "each CPU",
 				 SESSION_RING_SIZE >> 20);
 	return error_set(err, ERROR_KIND_KERNEL, rc,
 			 "the kernel refuses BPF programs or maps: %s (ebeam doctor shows what "

@@ -13,20 +13,30 @@
 #include "probe/session/programs.h"
 #include "probe/session/session_internal.h"
 
-#define RINGS_SIZE	  (128u << 20) /* total; on hosts with many CPUs each ring is smaller */
-#define EVENT_RING_LEAST  (1u << 20)
-#define SAMPLE_RING_LEAST (512u << 10)
+#define RINGS_SIZE	 (128u << 20) /* total; on hosts with many CPUs each ring is smaller */
+#define EVENT_RING_LEAST (1u << 20)
 
-/* The largest C stack and a usual sample.  The rings are read every 100 ms; the rest is a reserve
- * for a host that is short of CPU. */
+/* The largest C stack and a usual sample. */
 #define SAMPLE_SIZE (sizeof(struct rec_raw_cstack) + 1024)
-#define SAMPLE_MS   250
+/* Room for so many of them, or for those of so many milliseconds: twice what comes from one reading
+ * to the next (record.c: after 50 samples, but not sooner than after 100 ms), as the host may be
+ * short of CPU. */
+#define SAMPLES_LEAST 100
+#define SAMPLES_MS    250
 
-/* Bytes of the ring of a CPU, a power of two. */
+static uint32_t least_size(unsigned int freq, bool events)
+{
+	if (events)
+		return EVENT_RING_LEAST;
+	return freq > 1000 ? 1u << 21 : freq > 250 ? 1u << 20 : 1u << 19;
+}
+
+/* Bytes of the ring of a CPU, a power of two; nr_cpus: CPUs that are online. */
 static uint32_t ring_size(unsigned int freq, bool events, int nr_cpus)
 {
-	uint64_t wanted = events ? SESSION_RING_SIZE : SAMPLE_SIZE * freq * SAMPLE_MS / 1000;
-	uint32_t least = events ? EVENT_RING_LEAST : SAMPLE_RING_LEAST, size = least;
+	uint64_t samples = MAX((uint64_t)freq * SAMPLES_MS / 1000, (uint64_t)SAMPLES_LEAST);
+	uint64_t wanted = events ? SESSION_RING_SIZE : samples * SAMPLE_SIZE;
+	uint32_t size = least_size(freq, events);
 
 	while (size < wanted && size < SESSION_RING_SIZE &&
 	       2 * size <= RINGS_SIZE / (unsigned int)MAX(nr_cpus, 1))
@@ -75,12 +85,13 @@ bool *session_online_cpus(int nr)
 
 int session_create_rings(struct session *s, struct error *err)
 {
-	uint32_t size = ring_size(s->config.freq, s->config.events || s->config.calls, s->nr_cpus);
+	uint32_t size;
 	int rc = bpf_map__set_max_entries(s->skel->maps.rings, (uint32_t)s->nr_cpus);
 	int nr = 0;
 
 	for (int cpu = 0; cpu < s->nr_cpus; cpu++)
 		nr += s->online[cpu];
+	size = ring_size(s->config.freq, s->config.events || s->config.calls, nr);
 	/* The last ring, a small one, is shared by all CPUs that are off line now, if there are
 	 * any. */
 	for (int i = 0; i < MIN(nr + 1, s->nr_cpus) && rc == 0; i++) {

@@ -109,7 +109,8 @@ static void normal(void **state)
 		assert_in(&x, NORMAL, "new", "none", "none");
 		assert_in(&x, NORMAL, "same", "none", "none");
 		/* A match specification is part of the slice. */
-		put(&x, x.process, x.l->process_id, otp == 25 ? 0xfffffff3 : 0xfffffffffffffff3);
+		put(&x, x.process, x.l->process_id,
+		    otp == 25 ? TERM_INVALID_PID_25 : TERM_INVALID_PID);
 		assert_false(sample(&x, NORMAL)->known);
 		put(&x, x.process, x.l->process_id, 0x503);
 		assert_in(&x, NORMAL, "same", "none", "none");

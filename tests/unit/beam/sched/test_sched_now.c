@@ -153,6 +153,41 @@ static void test_slices(void **state)
 }
 
 /* A clock that cannot be the host's is none. */
+/* In a match specification the current process has no pid: the one that called counts, which is on
+ * the C stack. */
+static void test_match_specification(void **state)
+{
+	UNUSED(state);
+	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {
+		struct fixture x;
+		const struct beam_layout *l;
+		raddr pseudo;
+
+		open_node(&x, releases[i]);
+		l = &x.f->node.layout;
+		pseudo = image_alloc(x.f->im, (size_t)l->process_size);
+		image_u64(x.f->im, pseudo + (raddr)l->process_id,
+			  releases[i] <= 25 ? TERM_INVALID_PID_25 : TERM_INVALID_PID);
+		image_u64(x.f->im, pseudo + (raddr)l->process_scheduler_data, x.esdp[0]);
+		image_u64(x.f->im, x.process + (raddr)l->process_scheduler_data, x.esdp[0]);
+		run(&x, 0, 5);
+		PUT64(&x, 0, sched_current_process, pseudo);
+		image_u64(x.f->im, x.registers - 16, pseudo);
+		sched_now_sample(x.s, 10000);
+		assert_false(x.all[0].now.known);
+		image_u64(x.f->im, x.registers - 16, x.process);
+		sched_now_sample(x.s, 20000);
+		assert_true(x.all[0].now.known);
+		assert_int_equal(x.all[0].now.process, x.process);
+		assert_int_equal(x.all[0].now.epid, 0x503);
+		/* Whether it is in one or not at a sample: it is the same slice. */
+		PUT64(&x, 0, sched_current_process, x.process);
+		sched_now_sample(x.s, 30000);
+		assert_int_equal(x.all[0].same_ns, 20000);
+		close_node(&x);
+	}
+}
+
 static void test_clock(void **state)
 {
 	struct fixture x;
@@ -276,8 +311,11 @@ static void test_syscall(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slices),	 cmocka_unit_test(test_clock),
-		cmocka_unit_test(test_progress), cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_match_specification),
+		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_absent),
 		cmocka_unit_test(test_syscall),
 	};
 
