@@ -387,7 +387,8 @@ def check_echoes(pairs):
 def ends_at_full_speed(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     node.ask("traced", "spin_echo")
-    for more in ((), ("--max-overhead", 100)):
+    # The rate is one that a node reaches beside others, too.
+    for more in ((), ("--max-overhead", 100, "--rate", 2000)):
         pairs, err = ends_of(ctx, node, "traced:echo/1 -> return", *more)
         check_echoes(pairs)
         check(pairs, f"some ends are seen: {err}")

@@ -113,7 +113,7 @@ class Context:
         """A profile with at least that many samples of these processes."""
         node = node or self.node
         seconds = wanted // 900 + 1
-        for _ in range(3):
+        for _ in range(4):
             profile = self.ebeam.record(node, seconds, *args)
             got = profile.count(profile.of_pids(pids))
             if got >= wanted:

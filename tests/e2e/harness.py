@@ -42,7 +42,7 @@ def case(title, otp="each", timeout=120, alone=False, in_pairs=False, in_turn=Fa
 
     Cases of a theme whose module says SIDE_BY_SIDE = True hold however little CPU they and their nodes
     get: they run while those of other themes and releases do.  Those of one that says IN_PAIRS = True
-    need some half of a CPU: they run four at a time.  in_pairs: this one does.  alone: nothing
+    need some half of a CPU: they run three at a time.  in_pairs: this one does.  alone: nothing
     runs beside this one.
 
     long: `make test` leaves it to `make test-long`, as it takes long for what it shows beside the
