@@ -38,23 +38,25 @@ static void push_unknown(struct names *names, struct frame_list *l)
 /* A return address never points into a preamble: such a word is the MFA pointer of a trace frame
  * (beam_common.c).  The root frame is not shown; nor is what lies between two JIT mappings, which
  * is no return address. */
-static bool is_shown(struct beam_resolver *r, struct names *names, raddr ra)
+static bool is_shown(const struct beam_resolver *r, const struct cached_frame *f, raddr ra)
 {
-	const struct cached_frame *f = frame_of_jit(r, names, ra - 1);
-
 	return f ? !f->preamble && !f->root : in_ranges(r, ra - 1);
+}
+
+static void push_found(struct names *names, struct frame_list *l, const struct cached_frame *f)
+{
+	if (f)
+		frame_push(l, f->frame);
+	else
+		push_unknown(names, l);
 }
 
 void push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra)
 {
 	const struct cached_frame *f = frame_of_jit(r, names, ra - 1);
 
-	if (!is_shown(r, names, ra))
-		return;
-	if (f)
-		frame_push(l, f->frame);
-	else
-		push_unknown(names, l);
+	if (is_shown(r, f, ra))
+		push_found(names, l, f);
 }
 
 /* How often a word of the leaf part repeats the one before it. */
@@ -83,7 +85,12 @@ static void push_leaf_part(struct beam_resolver *r, struct names *names, struct 
 	uint64_t more = 0;
 
 	for (unsigned int i = raw->nr_leaf; i-- > 0; more = repeats(leaf[i])) {
-		if (leaf[i] & RAW_REPEATED || !is_shown(r, names, leaf[i]))
+		const struct cached_frame *f;
+
+		if (leaf[i] & RAW_REPEATED)
+			continue;
+		f = frame_of_jit(r, names, leaf[i] - 1);
+		if (!is_shown(r, f, leaf[i]))
 			continue;
 		/* The frame comes last: next to one of C the number would count as one, too. */
 		if (more > 1 && !all) {
@@ -91,7 +98,7 @@ static void push_leaf_part(struct beam_resolver *r, struct names *names, struct 
 			more = 0;
 		}
 		for (uint64_t nr = more + 1; nr > 0; nr--)
-			push_return(r, names, l, leaf[i]);
+			push_found(names, l, f);
 	}
 }
 
@@ -323,7 +330,8 @@ static int resolve_sample(struct resolver *base, struct names *names,
 		frame_push(&l, frame_of_name(names, NULL, state_name(task), -1, FRAME_STATE));
 	else
 		push_top(r, names, &l, raw, thread->type, &call);
-	if (raw->user_ip && raw->place != PLACE_JIT && raw->place != PLACE_JIT_RUNTIME)
+	if (!r->native.nr && raw->user_ip && raw->place != PLACE_JIT &&
+	    raw->place != PLACE_JIT_RUNTIME)
 		leaf = frame_of_native(r, names, raw->user_ip, &native);
 	evidence = (struct kind_evidence){
 		.raw = raw,
