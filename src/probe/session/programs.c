@@ -180,7 +180,7 @@ int programs_error(int rc, struct error *err)
 	if (rc == -ENOMEM)
 		return error_set(err, ERROR_KIND_FAILED, rc,
 				 "the kernel has not enough memory for BPF maps: events, and "
-				 "samples at more than 2,000 Hz, need a ring of up to %u MiB for "
+				 "samples at more than 1,800 Hz, need a ring of up to %u MiB for "
 				 "each CPU",
 				 SESSION_RING_SIZE >> 20);
 	return error_set(err, ERROR_KIND_KERNEL, rc,
