@@ -435,17 +435,26 @@ def events_sampled(ctx):
 @case("panel of events of a capture: what it holds, by step", otp="one")
 def events_of_capture(ctx):
     node = ctx.new_node()
-    with ctx.workload("paced", node=node) as truth, tempfile.TemporaryDirectory() as place:
+    with ctx.workload("paced", node=node), tempfile.TemporaryDirectory() as place:
         path = os.path.join(place, "x.ebeam")
         ctx.ebeam.ok("events", "-p", node.os_pid, "-e", "process_spawn,message_send", "-d", "4s",
                      "-o", path, "--max-overhead", "100")
         seen = [json.loads(line)["data"] for line in ctx.ebeam.ok("top", "-i", path, "-j")
                 .out.splitlines()]
         text = ctx.ebeam.ok("top", "-i", path, "-b", "--panel", "events").out
+        held = [json.loads(line) for line in ctx.ebeam.ok("events", "-i", path, "-j")
+                .out.splitlines()]
     check(3 <= len(seen) <= 5, f"{len(seen)} frames of 4 s")
-    for event, want in (("message_send", "messages"), ("process_spawn", "spawns")):
-        rates = [by_event(frame)[event]["rate"] for frame in seen[:3]]
-        check_near(sum(rates) / 3, truth[want], 0.05 * truth[want], event)
+    # Steps of a second, from the first event on.
+    for event, least in (("message_send", 6000), ("process_spawn", 1500)):
+        after = [e["ts_ns"] - held[0]["ts_ns"] for e in held if e["kind"] == event]
+        check(len(after) > least, f"{len(after)} of {event} in 4 s")
+        check_equal([by_event(frame)[event]["total"] for frame in seen],
+                    [sum(ns < (step + 1) * 10**9 for ns in after) for step in range(len(seen))],
+                    f"{event}, at the end of each step")
+        check_equal([by_event(frame)[event]["rate"] for frame in seen[:3]],
+                    [sum(ns // 10**9 == step for ns in after) for step in range(3)],
+                    f"{event} a second")
     check_equal(set(by_event(seen[-1])), {"message_send", "process_spawn"}, "kinds")
     check_in("message_send", text, "the screen")
 
