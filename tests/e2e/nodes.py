@@ -12,6 +12,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -118,6 +119,9 @@ def start_epmd():
     return epmd
 
 
+trapped = []  # nodes that SIGTRAP ended, of this process
+
+
 class Node:
     """One node with an agent in it that starts and stops workloads.  os_pid is the host's."""
 
@@ -158,7 +162,8 @@ class Node:
         while True:
             line = self.read_line(deadline)
             if line is None:
-                why = "it ended" if self.process.poll() is not None else f"{timeout} s have passed"
+                code = self.process.poll()
+                why = f"{timeout} s have passed" if code is None else f"it ended, exit code {code}"
                 raise Failure(f"node (OTP {self.otp}): no '{event}': {why}; "
                               f"it said: {self.said()}")
             try:
@@ -239,4 +244,6 @@ class Node:
                     except OSError:
                         pass
                 self.process.wait()
+        if self.process.returncode in (-signal.SIGTRAP, 128 + signal.SIGTRAP):
+            trapped.append(self)
         self.process.stdout.close()
