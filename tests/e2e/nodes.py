@@ -162,6 +162,8 @@ class Node:
         while True:
             line = self.read_line(deadline)
             if line is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(5 if time.monotonic() < deadline else 0)
                 code = self.process.poll()
                 why = f"{timeout} s have passed" if code is None else f"it ended, exit code {code}"
                 raise Failure(f"node (OTP {self.otp}): no '{event}': {why}; "
