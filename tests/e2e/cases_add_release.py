@@ -37,7 +37,8 @@ def good(ctx):
         check_in(text, said, "what it says")
 
 
-@case("add-release: what fails is listed, and the exit code says so", otp="one", timeout=300)
+@case("add-release: what fails is listed, and the exit code says so", otp="one", timeout=300,
+      long=True)
 def bad(ctx):
     wrapper = ctx.ebeam.file("-without-ps")
     with open(wrapper, "w") as f:

@@ -158,7 +158,7 @@ def longer_than(ctx):
 
 
 @case("at the default budget: the share of the time is what microstate accounting says", otp="one",
-      timeout=240, in_pairs=True)
+      timeout=240, in_pairs=True, long=True)
 def sampled_time(ctx):
     need_events(ctx)
     node = ctx.new_node()

@@ -111,7 +111,7 @@ def ahead(pid):
 
 
 @case("--no-realtime: no thread is real-time or at nice -20; without it those of sched, gc and the budget",
-      otp="one", in_pairs=True)
+      otp="one", in_pairs=True, long=True)
 def no_realtime(ctx):
     for command, usual, *words in (("sched", {"rt", "nice"}), ("events", {"nice"}, "-e", "process"),
                                    ("trace", {"nice"}, "ets:lookup/2"), ("gc", {"rt", "nice"})):

@@ -180,7 +180,8 @@ def check_row_of_slices(d, pid):
     check_equal(sum(s["at_least"] for s in own) <= 2, True, f"at the beginning and the end: {own}")
 
 
-@case("a slice that lasts longer than it is watched is marked, in the list and in its row")
+@case("a slice that lasts longer than it is watched is marked, in the list and in its row",
+      long=True)
 def cut_slices(ctx):
     d = Incident(ctx, "stuck", settle=1.5)
     data = d.data("sched", "-d", "2")
@@ -319,7 +320,7 @@ def logger(ctx):
     check_equal((port["name"], port["suspended"]), ("/bin/sleep", [d.pid("incident_logger")]), "the port")
 
 
-@case("busy nodes that are well: nothing above a note", alone=True)
+@case("busy nodes that are well: nothing above a note", alone=True, long=True)
 def healthy(ctx):
     node = ctx.new_node(flags=FLAGS)
     for two in (("web", "messages"), ("ets_heavy", "binaries"), ("pingpong", "ports")):

@@ -278,7 +278,7 @@ def native_names(ctx):
           f"VM without a name: {sorted(ours, key=lambda f: -f['self'])[:10]}")
 
 
-@case("+JPperf true: frame pointers in the stacks change nothing", otp="one", alone=True)
+@case("+JPperf true: frame pointers in the stacks change nothing", otp="one", alone=True, long=True)
 def jpperf(ctx):
     without_change(ctx, "+JPperf", "true")
 

@@ -381,7 +381,8 @@ def watched_intervals(ctx):
     print(f"shown, least, most: {compared}")
 
 
-@case("+S 8:2, both busy: the mean, gc's share and top are of the schedulers that are online", otp="one")
+@case("+S 8:2, both busy: the mean, gc's share and top are of the schedulers that are online", otp="one",
+      long=True)
 def offline(ctx):
     node = ctx.new_node(flags=("+S", "8:2"))
     node.start("gc_heavy", settle=1)

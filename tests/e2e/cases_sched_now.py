@@ -165,7 +165,8 @@ def running(ctx):
     check(moved > 0, "thread progress never moved")
 
 
-@case("BIFs: a comparison that lasts, which does not say where the stack is; one that yields again and again")
+@case("BIFs: a comparison that lasts, which does not say where the stack is; one that yields again and again",
+      long=True)
 def bifs(ctx):
     h = Held(ctx, "compare")
     # Where others have the CPUs it may get too little of one to say so.

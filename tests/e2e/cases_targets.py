@@ -131,7 +131,8 @@ def kinds_of_calls(ctx):
             hits_by_kind(ctx, node, function, kind, TIMES)
 
 
-@case("processes that are sent away at the entry and come back count once", in_pairs=True)
+@case("processes that are sent away at the entry and come back count once", in_pairs=True,
+      long=True)
 def yielding(ctx):
     node = new_node(ctx)
     hits_by_kind(ctx, node, "target/1", "yield", 50000)

@@ -108,7 +108,7 @@ def held(ctx):
 
 
 @case("a scheduler whose thread waits for a CPU is at work, though samples see little of it", otp="one",
-      alone=True)
+      alone=True, long=True)
 def starved(ctx):
     cpu = str(min(os.sched_getaffinity(0)))
     node = ctx.new_node(flags=("+S", "1:1"), prefix=("taskset", "-c", cpu))
@@ -410,7 +410,8 @@ def events_come_and_go(ctx):
     check_equal(len(sent), 50, "messages that a new run sees, once each")
 
 
-@case("ping-pong: events are sampled within the budget, and reported as such", otp="one", alone=True)
+@case("ping-pong: events are sampled within the budget, and reported as such", otp="one", alone=True,
+      long=True)
 def events_sampled(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     with ctx.workload("pingpong", node=node) as truth:

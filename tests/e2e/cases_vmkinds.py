@@ -129,7 +129,7 @@ def long_slices(ctx):
 
 
 @case("every slice above 20 ms, whatever the limit on overhead, with the function that it was in",
-      in_pairs=True)
+      in_pairs=True, long=True)
 def slices_without_probes(ctx):
     for limit in ("1", "0.01"):
         watch = Watch(ctx, ctx.node, "-e", "long_schedule", "--longer-than", "20ms",

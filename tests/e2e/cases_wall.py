@@ -104,7 +104,7 @@ def rarely(ctx):
 
 
 @case("processes that come and go: their time is as long as they lived, within 5 %",
-      alone=True)
+      alone=True, long=True)
 def lives(ctx):
     node = ctx.new_node()
     wall = Wall(ctx, node, during=lambda: (time.sleep(0.5), node.ask("spells", "lives", 4000))[1],
