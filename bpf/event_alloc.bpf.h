@@ -4,8 +4,8 @@
  *
  * The functions that do so are static in erl_alloc_util.c; but an allocator (Allctr_t) has pointers
  * to functions that get, resize and return carriers and that add them to its trees and remove them,
- * and those are probed (src/beam/vm/allocator_calls.c).  Signatures: erl_alloc_util.h, OTP 25 to
- * 29.
+ * and those are probed (src/beam/vm/allocator_calls.c).  In builds of OTP 29 their callers have
+ * copies of these functions, and are probed instead.  Signatures: erl_alloc_util.h, OTP 25 to 29.
  */
 #ifndef EBEAM_BPF_EVENT_ALLOC_H
 #define EBEAM_BPF_EVENT_ALLOC_H
@@ -21,6 +21,13 @@
 #define ALLOCATOR_TYPES	 12 /* ERTS_ALC_A_COUNT */
 /* Carrier_t.chdr: the size with flags in its low bits, as carriers are made of units of 8 bytes. */
 #define CARRIER_FLAGS 7ull
+
+/* Block_t {bhdr: size and flags, ...}, erl_alloc_util.c, OTP 29.  The carrier of a single block
+ * (sbc) is in front of it.  One for many (mbc) begins at a page, and its first block (after some
+ * 440 bytes) is in that page; the second word of each free block is its address. */
+#define BLOCK_FLAGS	7ull /* all set: the block of an sbc */
+#define SBC_HEADER_SIZE 32   /* words of Carrier_t in front of `cpool` */
+#define CARRIER_PAGE	4096ull
 
 /* Values of carrier_create and carrier_destroy. */
 enum {
@@ -84,10 +91,11 @@ INLINE void allocator_values(uint64_t allctr, uint64_t *values)
 		read_u32(allctr + config.layout.allctr_ix, &ix) ? ix : EVENT_UNKNOWN;
 }
 
-/* many: for many blocks (mbc), else for one (sbc).  made: 1 for a new carrier, which the allocator
- * has not counted yet. */
+/* many: for many blocks (mbc), else for one (sbc).  more: 1 for a new carrier that the allocator
+ * has not counted yet, -1 for one that it is about to count as gone, with `block` bytes in its
+ * block. */
 INLINE void carrier_event(struct pt_regs *ctx, enum event_kind kind, uint64_t allctr, bool many,
-			  uint64_t size, uint32_t made)
+			  uint64_t size, int more, uint64_t block)
 {
 	uint64_t ts_ns = event_now(), process, epid;
 	struct rec_raw_event *rec;
@@ -112,12 +120,16 @@ INLINE void carrier_event(struct pt_regs *ctx, enum event_kind kind, uint64_t al
 		carrier_stats(allctr + config.layout.allctr_sbcs,
 			      allctr + config.layout.allctr_sbcs_blocks, type,
 			      &rec->values[CARRIER_SBCS]);
-		if (made && many && rec->values[CARRIER_MBCS] != EVENT_UNKNOWN) {
-			rec->values[CARRIER_MBCS] += 1;
-			rec->values[CARRIER_MBCS_SIZE] += size;
-		} else if (made && !many && rec->values[CARRIER_SBCS] != EVENT_UNKNOWN) {
-			rec->values[CARRIER_SBCS] += 1;
-			rec->values[CARRIER_SBCS_SIZE] += size;
+		if (more && many && rec->values[CARRIER_MBCS] != EVENT_UNKNOWN) {
+			rec->values[CARRIER_MBCS] += (uint64_t)more;
+			rec->values[CARRIER_MBCS_SIZE] += (uint64_t)more * size;
+		} else if (more && !many && rec->values[CARRIER_SBCS] != EVENT_UNKNOWN) {
+			rec->values[CARRIER_SBCS] += (uint64_t)more;
+			rec->values[CARRIER_SBCS_SIZE] += (uint64_t)more * size;
+		}
+		if (block && rec->values[CARRIER_SBCS_BLOCKS] != EVENT_UNKNOWN) {
+			rec->values[CARRIER_SBCS_BLOCKS] -= 1;
+			rec->values[CARRIER_SBCS_BLOCKS_SIZE] -= block;
 		}
 		rec->values[CARRIER_FOR] = many ? EVENT_WORD_MBC : EVENT_WORD_SBC;
 		event_end(rec, CARRIER_VALUES);
@@ -153,7 +165,7 @@ EVENT_RETURN(event_carrier_alloc_return)
 	t->carrier.allctr = 0;
 	if (ctx->ax && t->carrier.epoch == switches.epoch[EVENT_CARRIER_CREATE] &&
 	    read_u64(t->carrier.size_at, &size))
-		carrier_event(ctx, EVENT_CARRIER_CREATE, allctr, t->carrier.many, size, 1);
+		carrier_event(ctx, EVENT_CARRIER_CREATE, allctr, t->carrier.many, size, 1, 0);
 	return 0;
 }
 
@@ -161,7 +173,7 @@ EVENT_RETURN(event_carrier_alloc_return)
  * void (*sys_dealloc)(Allctr_t *, void *ptr, Uint size, int superalign) */
 EVENT_ENTRY(event_carrier_free)
 {
-	carrier_event(ctx, EVENT_CARRIER_DESTROY, ctx->di, (uint32_t)ctx->cx != 0, ctx->dx, 0);
+	carrier_event(ctx, EVENT_CARRIER_DESTROY, ctx->di, (uint32_t)ctx->cx != 0, ctx->dx, 0, 0);
 	return 0;
 }
 
@@ -191,30 +203,89 @@ EVENT_ENTRY(event_carrier_sys_realloc)
 	return 0;
 }
 
-EVENT_RETURN(event_carrier_realloc_return)
+/* Whether a change of size that was seen to begin is wanted, has `allctr`, and ends. */
+INLINE void carrier_resized(struct pt_regs *ctx, struct event_thread *t, uint64_t size)
 {
-	uint64_t ts_ns = event_now(), size, process, epid;
-	struct event_thread *t = thread_here();
+	uint64_t ts_ns = event_now(), process = running_if_wanted(), epid = epid_of(process);
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
+	if (t->carrier.epoch != switches.epoch[EVENT_CARRIER_RESIZE] ||
+	    !wanted_of(EVENT_CARRIER_RESIZE, epid))
+		return;
+	event_seen(process, epid, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(EVENT_CARRIER_RESIZE, ts_ns, epid, flags, 0);
+	if (rec) {
+		allocator_values(t->carrier.allctr, rec->values);
+		rec->values[2] = t->carrier.old_size;
+		rec->values[3] = size;
+		event_end(rec, 4);
+	}
+}
+
+EVENT_RETURN(event_carrier_realloc_return)
+{
+	struct event_thread *t = thread_here();
+	uint64_t size;
+
 	if (!t || !t->carrier.allctr)
 		return 0;
-	process = running_if_wanted();
-	epid = epid_of(process);
-	if (ctx->ax && t->carrier.epoch == switches.epoch[EVENT_CARRIER_RESIZE] &&
-	    read_u64(t->carrier.size_at, &size) && wanted_of(EVENT_CARRIER_RESIZE, epid)) {
-		event_seen(process, epid, ts_ns);
-		flags = event_stack(ctx, process, ts_ns);
-		rec = event_begin(EVENT_CARRIER_RESIZE, ts_ns, epid, flags, 0);
-		if (rec) {
-			allocator_values(t->carrier.allctr, rec->values);
-			rec->values[2] = t->carrier.old_size;
-			rec->values[3] = size;
-			event_end(rec, 4);
-		}
-	}
+	if (ctx->ax && read_u64(t->carrier.size_at, &size))
+		carrier_resized(ctx, t, size);
 	t->carrier.allctr = 0;
+	return 0;
+}
+
+/* Size of the carrier of a single block; false = the block has another carrier, or none. */
+INLINE bool single_block_carrier(uint64_t block, uint64_t *header, uint64_t *size)
+{
+	if (!read_u64(block, header) || (~*header & BLOCK_FLAGS) != 0 ||
+	    !read_u64(block - SBC_HEADER_SIZE + config.layout.carrier_chdr, size))
+		return false;
+	*size &= ~CARRIER_FLAGS;
+	return true;
+}
+
+/* Block_t *resize_carrier(Allctr_t *, Block_t *, Uint size, UWord flags): of a single block only */
+EVENT_ENTRY(event_resize_carrier)
+{
+	uint64_t header, size;
+
+	if (single_block_carrier(ctx->si, &header, &size))
+		carrier_resizes(ctx->di, size, 0);
+	return 0;
+}
+
+EVENT_RETURN(event_resize_carrier_return)
+{
+	struct event_thread *t = thread_here();
+	uint64_t header, size;
+
+	if (!t || !t->carrier.allctr)
+		return 0;
+	/* If its block went to a carrier for many, that was made or was there already. */
+	if (single_block_carrier(ctx->ax, &header, &size))
+		carrier_resized(ctx, t, size);
+	t->carrier.allctr = 0;
+	return 0;
+}
+
+/* void destroy_carrier(Allctr_t *, Block_t *, Carrier_t **pooled) */
+EVENT_ENTRY(event_destroy_carrier)
+{
+	uint64_t carrier = ctx->si & ~(CARRIER_PAGE - 1), header, size, pooled = 0;
+
+	if (single_block_carrier(ctx->si, &header, &size)) {
+		carrier_event(ctx, EVENT_CARRIER_DESTROY, ctx->di, false, size, -1,
+			      header & ~BLOCK_FLAGS);
+	} else if (read_u64(carrier + config.layout.carrier_chdr, &size)) {
+		/* What is in the pool is not counted as its allocator's. */
+		if (ctx->dx)
+			read_u64(ctx->dx, &pooled);
+		carrier_event(ctx, EVENT_CARRIER_DESTROY, ctx->di, true, size & ~CARRIER_FLAGS,
+			      pooled ? 0 : -1, 0);
+	}
 	return 0;
 }
 
@@ -235,9 +306,9 @@ INLINE bool carrier_in_use(uint64_t carrier)
 /* An allocator removes a carrier for many blocks from its trees, or adds one.  Both also happen
  * when a carrier is destroyed or made, but then it is empty: only a carrier with blocks goes to the
  * pool or comes from it (abandon_carrier(), create_carrier(); erl_alloc_util.c, OTP 25 to 29). */
-INLINE void pool_event(struct pt_regs *ctx, enum event_kind kind)
+INLINE void pool_event(struct pt_regs *ctx, enum event_kind kind, uint64_t allctr, uint64_t carrier)
 {
-	uint64_t ts_ns = event_now(), allctr = ctx->di, carrier = ctx->si, header, process, epid;
+	uint64_t ts_ns = event_now(), header, process, epid;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
@@ -259,17 +330,60 @@ INLINE void pool_event(struct pt_regs *ctx, enum event_kind kind)
 	}
 }
 
-/* void (*remove_mbc)(Allctr_t *, Carrier_t *) */
+/* void (*remove_mbc)(Allctr_t *, Carrier_t *), void abandon_carrier(Allctr_t *, Carrier_t *) */
 EVENT_ENTRY(event_carrier_remove)
 {
-	pool_event(ctx, EVENT_CARRIER_POOL_PUT);
+	pool_event(ctx, EVENT_CARRIER_POOL_PUT, ctx->di, ctx->si);
 	return 0;
 }
 
 /* void (*add_mbc)(Allctr_t *, Carrier_t *) */
 EVENT_ENTRY(event_carrier_add)
 {
-	pool_event(ctx, EVENT_CARRIER_POOL_GET);
+	pool_event(ctx, EVENT_CARRIER_POOL_GET, ctx->di, ctx->si);
+	return 0;
+}
+
+/* Block_t *create_carrier(Allctr_t *, Uint size, UWord flags): a new one, or one of the pool */
+EVENT_ENTRY(event_create_carrier)
+{
+	struct event_thread *t = thread_here();
+
+	if (!t)
+		return 0;
+	t->carrier.allctr = ctx->di;
+	t->carrier.epoch = switches.epoch[EVENT_CARRIER_CREATE];
+	t->carrier.pool_epoch = switches.epoch[EVENT_CARRIER_POOL_GET];
+	return 0;
+}
+
+EVENT_RETURN(event_create_carrier_return)
+{
+	struct event_thread *t = thread_here();
+	uint64_t allctr, carrier, header, size;
+	bool many = false;
+
+	if (!t || !t->carrier.allctr)
+		return 0;
+	allctr = t->carrier.allctr;
+	t->carrier.allctr = 0;
+	if (!ctx->ax)
+		return 0;
+	if (!single_block_carrier(ctx->ax, &header, &size)) {
+		many = true;
+		if (!read_u64(ctx->ax + 8, &carrier))
+			return 0;
+		if (carrier_in_use(carrier)) {
+			if (t->carrier.pool_epoch == switches.epoch[EVENT_CARRIER_POOL_GET])
+				pool_event(ctx, EVENT_CARRIER_POOL_GET, allctr, carrier);
+			return 0;
+		}
+		if (!read_u64(carrier + config.layout.carrier_chdr, &size))
+			return 0;
+		size &= ~CARRIER_FLAGS;
+	}
+	if (t->carrier.epoch == switches.epoch[EVENT_CARRIER_CREATE])
+		carrier_event(ctx, EVENT_CARRIER_CREATE, allctr, many, size, 0, 0);
 	return 0;
 }
 

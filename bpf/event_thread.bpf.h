@@ -99,7 +99,7 @@ struct event_thread {
 	uint64_t port_kept; /* port whose driver the running function may call */
 	struct {
 		uint64_t allctr, size_at, old_size;
-		uint32_t many, epoch;
+		uint32_t many, epoch, pool_epoch, pad;
 	} carrier;
 	struct {
 		uint64_t port, bytes, context;

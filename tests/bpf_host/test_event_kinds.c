@@ -120,6 +120,109 @@ static void pool(void **unused)
 	assert_int_equal(event(1)->values[2], 32768);
 }
 
+/* OTP 29.  A carrier of a single block is 32 bytes in front of it; in a free block of another its
+ * address is the second word. */
+#define SINGLE (CARRIER + 0x400)
+#define FREE   (CARRIER + 0x1b8)
+
+static void put_single(uint64_t size, uint64_t block)
+{
+	host_put_u64(SINGLE - 32, size | 3);
+	host_put_u64(SINGLE, block | 7);
+}
+
+static void carriers_of_29(void **unused)
+{
+	const uint64_t blocks[] = {2, 60000};
+	const uint64_t gone[] = {0x5600001234,	3,     30000,	      6,
+				 32100,		7,     700,	      6 - 1,
+				 32100 - 30000, 2 - 1, 60000 - 29000, EVENT_WORD_SBC};
+	struct pt_regs ctx = {.di = ALLCTR};
+
+	(void)unused;
+	put_allocator();
+	know_scheduler();
+	host_put(ALLCTR + 0x1900 + (EHEAP - 1) * 48, blocks, sizeof(blocks));
+	put_single(30000, 29000);
+	event_create_carrier(&ctx);
+	ctx.ax = SINGLE;
+	event_create_carrier_return(&ctx);
+	assert_int_equal(event(0)->kind, EVENT_CARRIER_CREATE);
+	assert_int_equal(event(0)->epid, EPID);
+	assert_int_equal(event(0)->values[CARRIER_SIZE], 30000);
+	assert_int_equal(event(0)->values[CARRIER_SBCS], 6); /* is counted already */
+	assert_int_equal(event(0)->values[CARRIER_FOR], EVENT_WORD_SBC);
+	/* One return for one entry; and none if there was no memory. */
+	event_create_carrier_return(&ctx);
+	event_create_carrier(&ctx);
+	ctx.ax = 0;
+	event_create_carrier_return(&ctx);
+	assert_null(event(1));
+	ctx.si = SINGLE;
+	event_destroy_carrier(&ctx);
+	assert_int_equal(event(1)->kind, EVENT_CARRIER_DESTROY);
+	assert_memory_equal(event(1)->values, gone, sizeof(gone));
+
+	host_put_u64(CARRIER, 262144 | 1);
+	host_put_u64(FREE, 261000 | 1);
+	host_put_u64(FREE + 8, CARRIER);
+	event_create_carrier(&ctx);
+	ctx.ax = FREE;
+	event_create_carrier_return(&ctx);
+	assert_int_equal(event(2)->kind, EVENT_CARRIER_CREATE);
+	assert_int_equal(event(2)->values[CARRIER_SIZE], 262144);
+	assert_int_equal(event(2)->values[CARRIER_MBCS], 6);
+	assert_int_equal(event(2)->values[CARRIER_FOR], EVENT_WORD_MBC);
+	ctx.si = FREE;
+	event_destroy_carrier(&ctx);
+	assert_int_equal(event(3)->values[CARRIER_SIZE], 262144);
+	assert_int_equal(event(3)->values[CARRIER_MBCS], 5);
+	assert_int_equal(event(3)->values[CARRIER_MBCS_SIZE], 32100 - 262144);
+	/* It was in the pool: its allocator does not count it. */
+	host_put_u64(SIZE_AT, CARRIER);
+	ctx.dx = SIZE_AT;
+	event_destroy_carrier(&ctx);
+	assert_int_equal(event(4)->values[CARRIER_MBCS], 6);
+}
+
+static void pool_of_29(void **unused)
+{
+	struct pt_regs ctx = {.di = ALLCTR, .ax = FREE};
+
+	(void)unused;
+	put_allocator();
+	host_put_u64(CARRIER, 32768 | 1);
+	host_put_u64(CARRIER + 96 + 8 * 11, 1);
+	host_put_u64(FREE, 4096 | 1);
+	host_put_u64(FREE + 8, CARRIER);
+	event_create_carrier(&ctx);
+	event_create_carrier_return(&ctx);
+	assert_int_equal(event(0)->kind, EVENT_CARRIER_POOL_GET);
+	assert_int_equal(event(0)->values[2], 32768);
+	assert_null(event(1));
+}
+
+static void resizes_of_29(void **unused)
+{
+	struct pt_regs ctx = {.di = ALLCTR, .si = SINGLE, .ax = SINGLE};
+
+	(void)unused;
+	put_allocator();
+	put_single(30000, 29000);
+	event_resize_carrier(&ctx);
+	put_single(50000, 49000);
+	event_resize_carrier_return(&ctx);
+	assert_int_equal(event(0)->kind, EVENT_CARRIER_RESIZE);
+	assert_int_equal(event(0)->values[2], 30000);
+	assert_int_equal(event(0)->values[3], 50000);
+	/* Its block moved to a carrier for many. */
+	event_resize_carrier(&ctx);
+	host_put_u64(FREE, 4096 | 2);
+	ctx.ax = FREE;
+	event_resize_carrier_return(&ctx);
+	assert_null(event(1));
+}
+
 /* Whichever read fails: what is there is as it is, the rest unknown. */
 static void carrier_faults(void **unused)
 {
@@ -459,15 +562,27 @@ static void heaps(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EVENT_TEST(carriers),	  EVENT_TEST(resizes),
-		EVENT_TEST(pool),	  EVENT_TEST(carrier_faults),
-		EVENT_TEST(exit_signals), EVENT_TEST(copies),
-		EVENT_TEST(nifs),	  EVENT_TEST(nodes),
-		EVENT_TEST(outputs),	  EVENT_TEST(busy),
-		EVENT_TEST(long_slices),  EVENT_TEST(heaps),
-		EVENT_TEST(cut_slices),	  EVENT_TEST(cut_calls),
-		EVENT_TEST(cut_carriers), EVENT_TEST(cut_connections),
-		EVENT_TEST_NEAR(heaps),	  EVENT_TEST_NEAR(long_slices),
+		EVENT_TEST(carriers),
+		EVENT_TEST(resizes),
+		EVENT_TEST(pool),
+		EVENT_TEST(carrier_faults),
+		EVENT_TEST(carriers_of_29),
+		EVENT_TEST(pool_of_29),
+		EVENT_TEST(resizes_of_29),
+		EVENT_TEST(exit_signals),
+		EVENT_TEST(copies),
+		EVENT_TEST(nifs),
+		EVENT_TEST(nodes),
+		EVENT_TEST(outputs),
+		EVENT_TEST(busy),
+		EVENT_TEST(long_slices),
+		EVENT_TEST(heaps),
+		EVENT_TEST(cut_slices),
+		EVENT_TEST(cut_calls),
+		EVENT_TEST(cut_carriers),
+		EVENT_TEST(cut_connections),
+		EVENT_TEST_NEAR(heaps),
+		EVENT_TEST_NEAR(long_slices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,18 +128,27 @@ static const struct source_row {
 		"event_carrier_sys_realloc", "di dx cx", "event_carrier_realloc_return"},
 	{KIND(CARRIER_POOL_PUT), {"Allctr_t.remove_mbc"}, "event_carrier_remove", "di si", NULL},
 	{KIND(CARRIER_POOL_GET), {"Allctr_t.add_mbc"}, "event_carrier_add", "di si", NULL},
+	/* Of those, builds of OTP 29 have copies in the functions that call them. */
+	{KIND(CARRIER_CREATE) | KIND(CARRIER_POOL_GET), {"create_carrier"},
+		"event_create_carrier", "di", "event_create_carrier_return"},
+	{KIND(CARRIER_DESTROY), {"destroy_carrier"}, "event_destroy_carrier", "di si dx", NULL},
+	/* Its last argument is the same in all calls. */
+	{KIND(CARRIER_RESIZE), {"resize_carrier", "resize_carrier.constprop.0"},
+		"event_resize_carrier", "di si", "event_resize_carrier_return"},
+	{KIND(CARRIER_POOL_PUT), {"abandon_carrier"}, "event_carrier_remove", "di si", NULL},
 };
 /* clang-format on */
 _Static_assert(2 * ARRAY_SIZE(rows) <= SOURCE_MAX_POINTS + 2, "each row may be two points");
 
-/* Releases for which the rows of a program are used; 0 = no limit. */
+/* Releases for which the rows of a program, or of functions, are used; 0 = no limit. */
 static const struct {
-	const char *program;
+	const char *name; /* of a program, or how names of functions begin */
 	int from_otp, until_otp;
 } limits[] = {
-	{"event_hibernate", 0, 27},
-	{"event_hibernate_arity", 28, 0},
-	{"event_queue_messages", 0, 24},
+	{"event_hibernate", 0, 27},	 {"event_hibernate_arity", 28, 0},
+	{"event_queue_messages", 0, 24}, {"Allctr_t.", 0, 28},
+	{"create_carrier", 29, 0},	 {"destroy_carrier", 29, 0},
+	{"resize_carrier", 29, 0},	 {"abandon_carrier", 29, 0},
 };
 
 /* Functions that need not exist from some release on: other functions do their work then. */
@@ -155,7 +164,8 @@ static const struct {
 static bool is_for(const struct source_row *row, int otp)
 {
 	for (size_t i = 0; otp && i < ARRAY_SIZE(limits); i++) {
-		if (strcmp(limits[i].program, row->program) == 0)
+		if (strcmp(limits[i].name, row->program) == 0 ||
+		    strncmp(limits[i].name, row->symbols[0], strlen(limits[i].name)) == 0)
 			return otp >= limits[i].from_otp &&
 			       (!limits[i].until_otp || otp <= limits[i].until_otp);
 	}
@@ -501,16 +511,25 @@ static bool site_found(struct source_plan *p, const struct source_row *row,
 	return any;
 }
 
-static bool is_asked(const struct source_row *row, uint64_t kinds)
+static bool is_asked(const struct source_row *row, int otp, uint64_t kinds)
 {
-	return is_found_in_node(row) && row->kinds & kinds;
+	return is_found_in_node(row) && is_for(row, otp) && row->kinds & kinds;
 }
 
-void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64_t kinds,
+bool source_is_found_in_node(int otp, uint64_t kinds)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (is_asked(&rows[i], otp, kinds))
+			return true;
+	}
+	return false;
+}
+
+void source_plan_found(struct source_plan *p, const struct elf_file *elf, int otp, uint64_t kinds,
 		       const struct source_found *found, size_t nr)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!is_asked(&rows[i], kinds))
+		if (!is_asked(&rows[i], otp, kinds))
 			continue;
 		p->kinds |= rows[i].kinds & kinds;
 		for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
@@ -519,11 +538,12 @@ void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64
 		}
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (is_asked(&rows[i], kinds) && !site_found(p, &rows[i], elf, found, nr, false))
+		if (is_asked(&rows[i], otp, kinds) &&
+		    !site_found(p, &rows[i], elf, found, nr, false))
 			source_plan_refuse(p, rows[i].kinds & kinds, rows[i].symbols[0], NOT_FOUND);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (is_asked(&rows[i], kinds & p->kinds))
+		if (is_asked(&rows[i], otp, kinds & p->kinds))
 			site_found(p, &rows[i], elf, found, nr, true);
 	}
 }

@@ -98,8 +98,10 @@ struct source_found {
 	const char *name; /* "Allctr_t.mseg_alloc" */
 	uint64_t addr;	  /* in the file */
 };
+/* True if a kind of these needs such functions in this release. */
+bool source_is_found_in_node(int otp, uint64_t kinds);
 /* Adds the points at these functions for those of `kinds` that they give. */
-void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64_t kinds,
+void source_plan_found(struct source_plan *p, const struct elf_file *elf, int otp, uint64_t kinds,
 		       const struct source_found *found, size_t nr);
 
 /* Plans all that a node gives of these kinds: by symbols and recipes, by calls of drivers, and by

@@ -45,7 +45,7 @@ static void add_allocators(struct source_plan *p, struct beam_node *n, uint64_t 
 		if (elf_file_offset_of(n->elf, addr) != UINT64_MAX)
 			found[nr++] = (struct source_found){calls.v[i].name, addr};
 	}
-	source_plan_found(p, n->elf, kinds & CARRIER_KINDS, found, nr);
+	source_plan_found(p, n->elf, n->identity.own_otp, kinds & CARRIER_KINDS, found, nr);
 }
 
 /* Refuses kinds that need return probes if these would kill the node. */
@@ -64,18 +64,6 @@ static void refuse_returns(struct source_plan *p, const struct beam_node *n)
 			     "filter, as this node has");
 }
 
-static void add_carriers(struct source_plan *out, struct beam_node *n, uint64_t kinds)
-{
-	/* Without symbols (OTP 29) there are sites, but no call was ever seen at them. */
-	if (!(kinds & CARRIER_KINDS))
-		return;
-	if (n->identity.hidden)
-		refuse_carriers(out, kinds,
-				"in builds without symbols no call of its functions was ever seen");
-	else
-		add_allocators(out, n, kinds);
-}
-
 void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds,
 		      enum source_choice choice, bool force)
 {
@@ -83,7 +71,8 @@ void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kin
 	driver_sources_add(out, n, kinds);
 	if (n->core)
 		return;
-	add_carriers(out, n, kinds);
+	if (source_is_found_in_node(n->identity.own_otp, kinds))
+		add_allocators(out, n, kinds);
 	if (!force)
 		refuse_returns(out, n);
 }
