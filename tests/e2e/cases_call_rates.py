@@ -87,7 +87,8 @@ def run(ctx, loads, function=ERLANG):
     check(2 * right > len(rows), f"{right} of {len(rows)}:\n" + "\n".join(text for *_, text in rows))
 
 
-@case("calls of some loads, at limits of 1 to 40 %: as many as the node made, within the interval")
+@case("calls of some loads, at limits of 1 to 40 %: as many as the node made, within the interval",
+      long=True)
 def some_loads(ctx):
     run(ctx, SOME_LOADS)
 

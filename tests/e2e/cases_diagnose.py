@@ -119,7 +119,8 @@ def limits(ctx):
     d.check_found("run_queues", "processes waited for each scheduler")
 
 
-@case("schedulers that are offline do not hide that the others are stuck, taken or not enough")
+@case("schedulers that are offline do not hide that the others are stuck, taken or not enough",
+      long=True)
 def offline(ctx):
     flags = ("+S", "8:2", "+SDcpu", "8:2")
     d = Diagnosis(ctx, "run_queue", flags=flags)

@@ -73,7 +73,7 @@ def compare_slow_calls(lines, took):
     check(compared >= 2, f"slow calls compared: {lines}; the node had {took}")
 
 
-@case("who calls a function that should be gone: each caller, in the right proportion")
+@case("who calls a function that should be gone: each caller, in the right proportion", long=True)
 def callers(ctx):
     d = Incident(ctx, "callers")
     check([f for f in d.all if f["severity"] != "note"] == [], f"nothing is wrong: {d.all}")
@@ -107,7 +107,7 @@ def ets(ctx):
     check(before["words"] <= largest["memory"] <= after["words"], f"words: {before}, {largest}, {after}")
 
 
-@case("atoms made from input: how many, the newest, and who makes them")
+@case("atoms made from input: how many, the newest, and who makes them", long=True)
 def atoms(ctx):
     d = Incident(ctx, "atoms", seconds="8")
     count = d.truth()
@@ -117,7 +117,7 @@ def atoms(ctx):
     check_in("incidents:atom/1", d.run("trace", "erlang:list_to_atom/1 -> stack", "-n", "1").out, "who makes them")
 
 
-@case("persistent terms that are replaced again and again: that, and who does it")
+@case("persistent terms that are replaced again and again: that, and who does it", long=True)
 def literals(ctx):
     d = Incident(ctx, "literals")
     d.check_first("literal_collection", "literals are collected all the time", "persistent_term:put/2")
@@ -145,9 +145,9 @@ def long_slice(ctx):
     d = Incident(ctx, "long_slice")
     pid = d.pid("incident_nif")
     d.check_first("long_slices", f"ran {pid} incident_nif for", "erts_debug:set_internal_state/2")
-    lines = d.run("events", "-e", "long_schedule", "--longer-than", "100ms", "-d", "8", "-j").out.splitlines()
+    lines = d.run("events", "-e", "long_schedule", "--longer-than", "100ms", "-d", "5", "-j").out.splitlines()
     took = [e["took"] * 1000 for e in d.truth("long")["events"]]
-    rows = json.loads(d.run("sched", "--now", "-d", "6", "-j").out)["data"]["schedulers"]
+    rows = json.loads(d.run("sched", "--now", "-d", "3", "-j").out)["data"]["schedulers"]
     seen = max([r["longest_ns"] for r in rows if r["longest_pid"] == pid], default=0)
     check(min(took) / 2 < seen < max(took) + 50e6, f"longest of sched --now: {seen}, took {took}, {rows}")
     # The first and the last may have been under way as it began and ended; on a busy host others have long ones, too.

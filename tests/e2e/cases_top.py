@@ -86,7 +86,7 @@ def cpu_of_ended(ctx):
     check_in("% spawn_storm:child/1", text, "the note says whose")
 
 
-@case("schedulers that are stuck are at work, and a line above all says so")
+@case("schedulers that are stuck are at work, and a line above all says so", long=True)
 def held(ctx):
     node = ctx.new_node(flags=("+S", "2:2", "+SDcpu", "2", "+SDio", "4"))
     ctx.cleanup(kill, node)

@@ -451,7 +451,8 @@ def limited_capture(ctx):
     check(float(said[0][4]) < 10 and said[0][3] and made > 10 * seen, f"{said[0][0]}; made {made}")
 
 
-@case("exceptions at full speed: what raised is never shown as a return, nor the other way round")
+@case("exceptions at full speed: what raised is never shown as a return, nor the other way round",
+      long=True)
 def throws_at_full_speed(ctx):
     need_events(ctx, "process_exception", "process_hibernate")
     node = ctx.new_node(flags=("+S", "2:2"))

@@ -54,7 +54,8 @@ def without_ends(ctx):
     check_in("traced:plain/2: no durations, as no call was seen to return", text, "histogram")
 
 
-@case("tables of a capture are those of the run: callers, durations, shapes of arguments")
+@case("tables of a capture are those of the run: callers, durations, shapes of arguments",
+      long=True)
 def tables(ctx):
     for kind in KINDS:
         for table in ("--count", "--histogram", "--args"):

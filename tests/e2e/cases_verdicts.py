@@ -103,7 +103,7 @@ def commands(ctx):
     print(", ".join(f"{name} {row['state']}" for name, row in said.items()))
 
 
-@case("with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE alone, too", otp="one", timeout=300)
+@case("with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE alone, too", otp="one", timeout=300, long=True)
 def few_privileges(ctx):
     compare(ctx, as_nobody(*FEW_CAPABILITIES))
 

@@ -75,7 +75,7 @@ def still(ctx):
     check_equal(wall.data["complete"], wall.data["samples"], f"complete; {wall.data['by_status']}")
 
 
-@case("a process that sleeps and works in turn: shares within 3 points of what it logs")
+@case("a process that sleeps and works in turn: shares within 3 points of what it logs", long=True)
 def turns(ctx):
     node = ctx.new_node()
     pid, = node.start("spells")["pids"]
