@@ -14,7 +14,8 @@
 
 /* Functions before an address that are tried for one that covers it: aliases, and symbols inside
  * another's range, are a handful in real files. */
-#define MAX_NESTED 32
+#define MAX_NESTED  32
+#define NAME_SUFFIX 256 /* as many underscores as a suffix weighs */
 
 struct table {
 	struct elf_bytes symbols, strings;
@@ -191,21 +192,23 @@ static int name_rank(const Elf64_Sym *sym)
 	}
 }
 
-static size_t leading_underscores(const struct table *t, const Elf64_Sym *sym)
+/* How little a name is the programmer's: one with a suffix of the compiler ("f.localalias"), or with
+ * more underscores in front. */
+static size_t strangeness(const struct table *t, const Elf64_Sym *sym)
 {
 	const char *name = elf_bytes_string(t->strings, sym->st_name);
 
-	return name ? strspn(name, "_") : SIZE_MAX;
+	return name ? strspn(name, "_") + (strchr(name, '.') ? NAME_SUFFIX : 0) : SIZE_MAX;
 }
 
-/* Sorts by address; aliases so that the one to show is last: global before local, few underscores
- * in front before many. */
+/* Sorts by address; aliases so that the one to show is last: global before local, then the least
+ * strange one. */
 static int compare_functions(const void *a, const void *b, void *table)
 {
 	const struct table *t = table;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 	Elf64_Sym x = table_symbol(t, i), y = table_symbol(t, j);
-	size_t under_x, under_y;
+	size_t strange_x, strange_y;
 	int rank;
 
 	if (x.st_value != y.st_value)
@@ -213,10 +216,10 @@ static int compare_functions(const void *a, const void *b, void *table)
 	rank = name_rank(&x) - name_rank(&y);
 	if (rank)
 		return rank;
-	under_x = leading_underscores(t, &x);
-	under_y = leading_underscores(t, &y);
-	if (under_x != under_y)
-		return under_x > under_y ? -1 : 1;
+	strange_x = strangeness(t, &x);
+	strange_y = strangeness(t, &y);
+	if (strange_x != strange_y)
+		return strange_x > strange_y ? -1 : 1;
 	return i > j ? -1 : i < j;
 }
 

@@ -32,10 +32,10 @@
 struct object {
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
-	char *name; /* base name */
-	bool tried; /* elf was opened, or that failed */
-	struct elf_file *elf;
-	bool borrowed; /* elf is owned by the core file */
+	char *name;		      /* base name */
+	bool tried;		      /* elf was opened, or that failed */
+	struct elf_file *elf, *debug; /* debug: with the symbols of a stripped file; or NULL */
+	bool borrowed;		      /* elf is owned by the core file */
 };
 
 /* State of the mapping that has the same index in maps. */
@@ -160,6 +160,7 @@ void objects_close(struct objects *o)
 	for (size_t i = 0; i < o->objects.len; i++) {
 		if (!o->objects.data[i]->borrowed)
 			elf_file_close(o->objects.data[i]->elf);
+		elf_file_close(o->objects.data[i]->debug);
 		free(o->objects.data[i]->name);
 		free(o->objects.data[i]);
 	}
@@ -227,6 +228,10 @@ static const struct mapping *resolve_mapping(struct objects *o, size_t i)
 		else if (o->nr_open < MAX_OPEN)
 			m->object->elf = objects_open_elf(o->os_pid, map);
 		o->nr_open += m->object->elf != NULL;
+		if (m->object->elf && o->nr_open < MAX_OPEN)
+			m->object->debug =
+				objects_open_debug(o->core ? 0 : o->os_pid, m->object->elf);
+		o->nr_open += m->object->debug != NULL;
 	}
 	if (m->object->elf)
 		m->has_bias = elf_file_bias(m->object->elf, map->start, map->offset,
@@ -251,7 +256,7 @@ static const struct proc_map *find_map(struct objects *o, raddr addr, bool exec)
 static void describe(const struct mapping *m, const struct proc_map *map, raddr addr,
 		     struct object_function *out)
 {
-	const struct elf_file *elf = m->object->elf;
+	const struct elf_file *elf = m->object->elf, *debug = m->object->debug;
 	uint64_t at = addr - m->bias, start, end;
 	struct elf_symbol symbol;
 	bool stub;
@@ -269,7 +274,8 @@ static void describe(const struct mapping *m, const struct proc_map *map, raddr 
 		out->end = end + m->bias;
 	}
 	stub = elf_file_stub_at(elf, at, &symbol);
-	if (stub || elf_file_symbol_at(elf, at, &symbol)) {
+	if (stub || elf_file_symbol_at(elf, at, &symbol) ||
+	    (debug && elf_file_symbol_at(debug, at, &symbol))) {
 		out->symbol = symbol.name;
 		if (stub || out->start == out->end) {
 			out->start = symbol.addr + m->bias;
@@ -349,6 +355,18 @@ struct elf_file *objects_code(struct objects *o, raddr addr, uint64_t *bias)
 	const struct proc_map *map = proc_maps_find(&o->maps, addr);
 
 	return elf_at(o, map && map->x ? map : NULL, bias);
+}
+
+bool objects_file(const struct objects *o, size_t i, const char **name, const char **build_id)
+{
+	const struct object *obj;
+
+	if (i >= o->objects.len)
+		return false;
+	obj = o->objects.data[i];
+	*name = obj->name;
+	*build_id = obj->elf ? elf_file_build_id(obj->elf) : "";
+	return true;
 }
 
 void objects_name_imports(struct objects *o, struct mem *mem, const struct elf_file *elf,

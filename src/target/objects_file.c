@@ -141,3 +141,36 @@ struct elf_file *objects_open_elf(int os_pid, const struct proc_map *map)
 		log_debug("pid %d: %s", os_pid, err.msg);
 	return elf;
 }
+
+static struct elf_file *open_same_build(const char *path, const char *build_id)
+{
+	int fd = open_regular(path, NULL);
+	struct elf_file *elf;
+
+	if (fd < 0 || elf_file_open(&elf, fd, path, NULL) != 0)
+		return NULL;
+	if (strcmp(elf_file_build_id(elf), build_id) == 0 && !elf_file_is_stripped(elf))
+		return elf;
+	elf_file_close(elf);
+	return NULL;
+}
+
+struct elf_file *objects_open_debug(int os_pid, const struct elf_file *elf)
+{
+	const char *id = elf_file_build_id(elf);
+	char path[OBJECTS_PATH_SIZE], root[32] = "";
+	struct elf_file *debug = NULL;
+
+	if (!elf_file_is_stripped(elf) || strlen(id) < 3)
+		return NULL;
+	if (os_pid)
+		snprintf(root, sizeof(root), "/proc/%d/root", os_pid);
+	for (int i = os_pid ? 0 : 1; i < 2 && !debug; i++) {
+		snprintf(path, sizeof(path), "%s/usr/lib/debug/.build-id/%.2s/%s.debug",
+			 i ? "" : root, id, id + 2);
+		debug = open_same_build(path, id);
+	}
+	if (debug)
+		log_debug("symbols of %s: %s", elf_file_name(elf), path);
+	return debug;
+}

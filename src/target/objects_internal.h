@@ -7,5 +7,8 @@
 
 /* Opens the mapped file, or a copy of the vDSO; NULL if that fails or it is no ELF file. */
 struct elf_file *objects_open_elf(int os_pid, const struct proc_map *map);
+/* Opens the debug file of a stripped file, by build id, below /usr/lib/debug of the process's root
+ * directory (os_pid 0: of none) or of the host; NULL if there is none. */
+struct elf_file *objects_open_debug(int os_pid, const struct elf_file *elf);
 
 #endif

@@ -3,6 +3,7 @@
 that make unwinding hard.  At least 995 of 1,000 samples in it have exactly those frames."""
 import glob
 import os
+import pathlib
 import re
 import subprocess
 
@@ -20,6 +21,8 @@ BUILDS = {
     "usual": ["-O2"],
     "protected": ["-O2", "-fcf-protection=full", "-fomit-frame-pointer"],
     "untabled": ["-O2", "-fno-asynchronous-unwind-tables"],
+    "stripped": ["-O2", "-Wl,--build-id",
+                 f"-Wl,--version-script={os.path.join(HERE, 'drivers', 'native_nif.map')}"],
 }
 
 
@@ -92,6 +95,34 @@ def untabled(ctx):
     for s in inside:
         check_equal(s["frames"][-3:], ["native_calls:busy/1", "[... native frames: no unwind information ...]",
                                        "native_untabled.so:native_spin"], "frames")
+
+
+def debug_path(library):
+    notes = subprocess.run(["readelf", "-n", library], capture_output=True, text=True, check=True).stdout
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+    return f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
+
+
+@case("a stripped library: static functions have the names that its debug file has, by build id", otp="one")
+def debug_file(ctx):
+    library = build(ctx, "stripped") + ".so"
+    place = debug_path(library)
+    made = [d for d in (os.path.dirname(place), *map(str, pathlib.Path(place).parents[1:4])) if not os.path.isdir(d)]
+    for directory in reversed(made):  # the innermost is removed first
+        ctx.cleanup(os.rmdir, directory)
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    ctx.cleanup(os.remove, place)
+    subprocess.run(["objcopy", "--only-keep-debug", library, place], check=True)
+    subprocess.run(["strip", library], check=True)
+    node = ctx.new_node()
+    node.ask("native_calls", "load", library.removesuffix(".so"))
+    check_chain(ctx, node, "stripped", "busy")
+    os.rename(place, place + ".away")
+    ctx.cleanup(os.rename, place + ".away", place)
+    node.start("native_calls", "busy")
+    without = ctx.ebeam.record(node, 1)
+    check(any(f.startswith("native_stripped.so+0x") for f in without.frames()), f"frames: {without.hottest()}")
+    check(not any("native_spin" in f for f in without.frames()), f"frames: {without.hottest()}")
 
 
 @case("--native: all frames of C code, the innermost, or none; --no-native", otp="one")
