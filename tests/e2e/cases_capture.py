@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 
@@ -73,6 +74,19 @@ def same_totals(ctx):
     differing = [k for k in from_json | from_folded if from_json[k] != from_folded[k]]
     check(not [k for k in differing if k and from_json[k] and from_folded[k]],
           f"counts differ: {differing[:3]}")
+
+
+@case("pprof has the build ids of the node's files, by which others find their symbols", otp="one")
+def build_ids(ctx):
+    with ctx.workload("cpu_split"):
+        path = ctx.ebeam.capture(ctx.node, 1)
+    target = ctx.ebeam.file(".pb.gz")
+    ctx.ebeam.ok("report", path, "-o", target)
+    notes = subprocess.run(["readelf", "-n", f"/proc/{ctx.node.os_pid}/exe"], capture_output=True, text=True,
+                           check=True).stdout
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+    with gzip.open(target) as f:
+        check_in(build_id.encode(), f.read(), "the strings of the profile")
 
 
 @case("go tool pprof reads the profile and comes to the same totals", otp="one")

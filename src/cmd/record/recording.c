@@ -263,7 +263,6 @@ static void add_idle(struct recording *r)
 
 int recording_finish(struct recording *r, struct error *err)
 {
-	char text[32];
 	int rc = 0;
 
 	r->end_ns = clock_monotonic_ns();
@@ -281,10 +280,7 @@ int recording_finish(struct recording *r, struct error *err)
 		return rc;
 	if (!r->mode)
 		add_idle(r);
-	snprintf(text, sizeof(text), "%" PRIu64, r->end_ns - r->live.start_ns);
-	enrich_add_meta(r->live.enrich, "duration_ns", text);
-	live_add_counters(&r->live, r->refused, r->end_ns);
-	enrich_add_end(r->live.enrich, r->end_ns);
+	live_add_end(&r->live, r->refused, r->end_ns);
 	return drain(r, SOURCE_DRAIN_ALL, err);
 }
 

@@ -330,7 +330,6 @@ static int run_loop(struct event_run *run, struct error *err)
 static int finish(struct event_run *run, struct error *err)
 {
 	uint64_t end_ns = clock_monotonic_ns();
-	char text[32];
 	int rc;
 
 	if (run->consumer->end)
@@ -344,10 +343,7 @@ static int finish(struct event_run *run, struct error *err)
 	rc = drain(run, SOURCE_DRAIN_ALL, err);
 	if (rc)
 		return rc;
-	snprintf(text, sizeof(text), "%" PRIu64, end_ns - run->live.start_ns);
-	enrich_add_meta(run->live.enrich, "duration_ns", text);
-	live_add_counters(&run->live, run->stream.refused, end_ns);
-	enrich_add_end(run->live.enrich, end_ns);
+	live_add_end(&run->live, run->stream.refused, end_ns);
 	return drain(run, SOURCE_DRAIN_ALL, err);
 }
 

@@ -595,6 +595,30 @@ void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns)
 	}
 }
 
+/* Build ids of the files whose functions have names, for those who read the profile. */
+static void add_build_ids(struct live *l)
+{
+	const char *name, *build_id;
+	char key[300];
+
+	for (size_t i = 0; objects_file(l->node->objects, i, &name, &build_id); i++) {
+		snprintf(key, sizeof(key), "build_id.%s", name);
+		if (*build_id)
+			enrich_add_meta(l->enrich, key, build_id);
+	}
+}
+
+void live_add_end(struct live *l, uint64_t refused, uint64_t end_ns)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, end_ns - l->start_ns);
+	enrich_add_meta(l->enrich, "duration_ns", text);
+	add_build_ids(l);
+	live_add_counters(l, refused, end_ns);
+	enrich_add_end(l->enrich, end_ns);
+}
+
 bool live_sample_clocks(struct live *l, struct sample_clocks *out)
 {
 	struct proc_stat now;

@@ -118,6 +118,9 @@ uint64_t live_counter(struct live *l, enum counter_id id);
 /* Adds a record at end_ns for each counter that is not 0; `refused`, records that the caller
  * rejected, are added to COUNTER_BAD_RECORD. */
 void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns);
+/* The last records: duration_ns, the build ids of the files that functions are of
+ * ("build_id.beam.smp"), counters, and the end. */
+void live_add_end(struct live *l, uint64_t refused, uint64_t end_ns);
 
 /* What probes cost so far (budget_share()): percent of the CPU that the node used for itself, which
  * is what --max-overhead limits. */
