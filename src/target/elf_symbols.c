@@ -192,8 +192,8 @@ static int name_rank(const Elf64_Sym *sym)
 	}
 }
 
-/* How little a name is the programmer's: one with a suffix of the compiler ("f.localalias"), or with
- * more underscores in front. */
+/* How little a name is the programmer's: it has a suffix of the compiler ("f.localalias"), or more
+ * underscores in front. */
 static size_t strangeness(const struct table *t, const Elf64_Sym *sym)
 {
 	const char *name = elf_bytes_string(t->strings, sym->st_name);

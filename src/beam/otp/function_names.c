@@ -42,17 +42,20 @@ static const struct reference references[] = {
 
 /* A reference that names fewer of the functions without symbol is of too different a build. */
 #define LEAST_SHARE 0.1
+/* One that names more is of this build: no other names functions that it does not. */
+#define WHOLE_SHARE 0.95
 
 struct function_names {
 	const struct elf_file *elf;
 	int otp;
-	bool in_thread, done;
+	bool in_thread, done, is_whole;
 	bool compared; /* set by the thread when it ends */
 	pthread_t thread;
 	VEC(struct function_name) list;
 	struct arena texts;
 	/* For the log: functions, and how many of them each reference names. */
 	size_t nr_functions, nr_named[ARRAY_SIZE(references)];
+	bool tried[ARRAY_SIZE(references)];
 };
 
 static bool has_reference(int otp)
@@ -110,8 +113,10 @@ static void try_reference(struct function_names *f, size_t i, const struct code_
 		free(found);
 	}
 	code_graph_free(&graph);
+	f->tried[i] = true;
 	f->nr_named[i] = nr;
 	f->nr_functions = all;
+	f->is_whole = (double)nr >= WHOLE_SHARE * (double)all;
 }
 
 /* Opens the file a second time: struct elf_file is not for two threads. */
@@ -149,7 +154,7 @@ static void *compare(void *arg)
 
 	if (elf) {
 		if (code_graph_read(&graph, elf) == 0) {
-			for (size_t i = 0; i < ARRAY_SIZE(references); i++) {
+			for (size_t i = 0; i < ARRAY_SIZE(references) && !f->is_whole; i++) {
 				if (references[i].otp == f->otp)
 					try_reference(f, i, &graph);
 			}
@@ -183,7 +188,7 @@ void function_names_wait(struct function_names *f)
 	f->in_thread = false;
 	f->done = true;
 	for (size_t i = 0; i < ARRAY_SIZE(references); i++) {
-		if (references[i].otp == f->otp)
+		if (f->tried[i])
 			log_info("names of native functions by %s: %zu of %zu",
 				 references[i].source, f->nr_named[i], f->nr_functions);
 	}
