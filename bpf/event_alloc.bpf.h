@@ -4,8 +4,9 @@
  *
  * The functions that do so are static in erl_alloc_util.c; but an allocator (Allctr_t) has pointers
  * to functions that get, resize and return carriers and that add them to its trees and remove them,
- * and those are probed (src/beam/vm/allocator_calls.c).  In builds of OTP 29 their callers have
- * copies of these functions, and are probed instead.  Signatures: erl_alloc_util.h, OTP 25 to 29.
+ * and those are probed (src/beam/vm/allocator_calls.c).  Where compilers put copies of these
+ * functions into their callers (gcc 16 does), the callers are probed instead, if they have names.
+ * Signatures: erl_alloc_util.h, OTP 25 to 29.
  */
 #ifndef EBEAM_BPF_EVENT_ALLOC_H
 #define EBEAM_BPF_EVENT_ALLOC_H
@@ -203,7 +204,7 @@ EVENT_ENTRY(event_carrier_sys_realloc)
 	return 0;
 }
 
-/* Whether a change of size that was seen to begin is wanted, has `allctr`, and ends. */
+/* Writes the event of a change of size, if it is wanted: of t->carrier to `size` bytes. */
 INLINE void carrier_resized(struct pt_regs *ctx, struct event_thread *t, uint64_t size)
 {
 	uint64_t ts_ns = event_now(), process = running_if_wanted(), epid = epid_of(process);
@@ -237,23 +238,38 @@ EVENT_RETURN(event_carrier_realloc_return)
 	return 0;
 }
 
-/* Size of the carrier of a single block; false = the block has another carrier, or none. */
-INLINE bool single_block_carrier(uint64_t block, uint64_t *header, uint64_t *size)
+enum block_kind { BLOCK_UNREADABLE, BLOCK_SINGLE, BLOCK_OF_MANY };
+
+/* Which carrier a block has.  BLOCK_SINGLE: its header, and the size of its carrier. */
+INLINE enum block_kind block_kind_of(uint64_t block, uint64_t *header, uint64_t *size)
 {
-	if (!read_u64(block, header) || (~*header & BLOCK_FLAGS) != 0 ||
-	    !read_u64(block - SBC_HEADER_SIZE + config.layout.carrier_chdr, size))
-		return false;
+	if (!read_u64(block, header))
+		return BLOCK_UNREADABLE;
+	if ((~*header & BLOCK_FLAGS) != 0)
+		return BLOCK_OF_MANY;
+	if (!read_u64(block - SBC_HEADER_SIZE + config.layout.carrier_chdr, size))
+		return BLOCK_UNREADABLE;
 	*size &= ~CARRIER_FLAGS;
-	return true;
+	return BLOCK_SINGLE;
 }
 
-/* Block_t *resize_carrier(Allctr_t *, Block_t *, Uint size, UWord flags): of a single block only */
+/* In struct event_thread while a thread is in resize_carrier(), unless its probes have gone. */
+INLINE uint64_t carrier_resizing_mark(void)
+{
+	return 1ull << 32 | switches.epoch[EVENT_CARRIER_RESIZE];
+}
+
+/* Block_t *resize_carrier(Allctr_t *, Block_t *, Uint size, UWord flags): of a single block only.
+ * If it cannot be resized, create_carrier() makes another inside: that is the resized one, too. */
 EVENT_ENTRY(event_resize_carrier)
 {
+	struct event_thread *t = thread_here();
 	uint64_t header, size;
 
-	if (single_block_carrier(ctx->si, &header, &size))
-		carrier_resizes(ctx->di, size, 0);
+	if (!t || block_kind_of(ctx->si, &header, &size) != BLOCK_SINGLE)
+		return 0;
+	carrier_resizes(ctx->di, size, 0);
+	t->carrier_resizing = carrier_resizing_mark();
 	return 0;
 }
 
@@ -262,12 +278,12 @@ EVENT_RETURN(event_resize_carrier_return)
 	struct event_thread *t = thread_here();
 	uint64_t header, size;
 
-	if (!t || !t->carrier.allctr)
+	if (!t || t->carrier_resizing != carrier_resizing_mark())
 		return 0;
-	/* If its block went to a carrier for many, that was made or was there already. */
-	if (single_block_carrier(ctx->ax, &header, &size))
+	if (ctx->ax && block_kind_of(ctx->ax, &header, &size) == BLOCK_SINGLE)
 		carrier_resized(ctx, t, size);
 	t->carrier.allctr = 0;
+	t->carrier_resizing = 0;
 	return 0;
 }
 
@@ -276,15 +292,20 @@ EVENT_ENTRY(event_destroy_carrier)
 {
 	uint64_t carrier = ctx->si & ~(CARRIER_PAGE - 1), header, size, pooled = 0;
 
-	if (single_block_carrier(ctx->si, &header, &size)) {
+	switch (block_kind_of(ctx->si, &header, &size)) {
+	case BLOCK_SINGLE:
 		carrier_event(ctx, EVENT_CARRIER_DESTROY, ctx->di, false, size, -1,
 			      header & ~BLOCK_FLAGS);
-	} else if (read_u64(carrier + config.layout.carrier_chdr, &size)) {
+		break;
+	case BLOCK_OF_MANY:
 		/* What is in the pool is not counted as its allocator's. */
-		if (ctx->dx)
-			read_u64(ctx->dx, &pooled);
-		carrier_event(ctx, EVENT_CARRIER_DESTROY, ctx->di, true, size & ~CARRIER_FLAGS,
-			      pooled ? 0 : -1, 0);
+		if (read_u64(carrier + config.layout.carrier_chdr, &size) &&
+		    (!ctx->dx || read_u64(ctx->dx, &pooled)))
+			carrier_event(ctx, EVENT_CARRIER_DESTROY, ctx->di, true,
+				      size & ~CARRIER_FLAGS, pooled ? 0 : -1, 0);
+		break;
+	default:
+		break;
 	}
 	return 0;
 }
@@ -349,7 +370,7 @@ EVENT_ENTRY(event_create_carrier)
 {
 	struct event_thread *t = thread_here();
 
-	if (!t)
+	if (!t || t->carrier_resizing == carrier_resizing_mark())
 		return 0;
 	t->carrier.allctr = ctx->di;
 	t->carrier.epoch = switches.epoch[EVENT_CARRIER_CREATE];
@@ -357,33 +378,47 @@ EVENT_ENTRY(event_create_carrier)
 	return 0;
 }
 
+/* The carrier of a free block. */
+INLINE void carrier_of_many(struct pt_regs *ctx, struct event_thread *t, uint64_t allctr)
+{
+	uint64_t carrier, size;
+
+	if (!read_u64(ctx->ax + 8, &carrier))
+		return;
+	if (carrier_in_use(carrier)) {
+		if (t->carrier.pool_epoch == switches.epoch[EVENT_CARRIER_POOL_GET])
+			pool_event(ctx, EVENT_CARRIER_POOL_GET, allctr, carrier);
+	} else if (t->carrier.epoch == switches.epoch[EVENT_CARRIER_CREATE] &&
+		   carrier == (ctx->ax & ~(CARRIER_PAGE - 1)) &&
+		   read_u64(carrier + config.layout.carrier_chdr, &size)) {
+		carrier_event(ctx, EVENT_CARRIER_CREATE, allctr, true, size & ~CARRIER_FLAGS, 0, 0);
+	}
+}
+
 EVENT_RETURN(event_create_carrier_return)
 {
 	struct event_thread *t = thread_here();
-	uint64_t allctr, carrier, header, size;
-	bool many = false;
+	uint64_t allctr, header, size;
 
-	if (!t || !t->carrier.allctr)
+	if (!t || !t->carrier.allctr || t->carrier_resizing == carrier_resizing_mark())
 		return 0;
 	allctr = t->carrier.allctr;
 	t->carrier.allctr = 0;
 	if (!ctx->ax)
 		return 0;
-	if (!single_block_carrier(ctx->ax, &header, &size)) {
-		many = true;
-		if (!read_u64(ctx->ax + 8, &carrier))
-			return 0;
-		if (carrier_in_use(carrier)) {
-			if (t->carrier.pool_epoch == switches.epoch[EVENT_CARRIER_POOL_GET])
-				pool_event(ctx, EVENT_CARRIER_POOL_GET, allctr, carrier);
-			return 0;
-		}
-		if (!read_u64(carrier + config.layout.carrier_chdr, &size))
-			return 0;
-		size &= ~CARRIER_FLAGS;
+	switch (block_kind_of(ctx->ax, &header, &size)) {
+	case BLOCK_SINGLE:
+		/* The allocator has counted its block, too; the event does not. */
+		if (t->carrier.epoch == switches.epoch[EVENT_CARRIER_CREATE])
+			carrier_event(ctx, EVENT_CARRIER_CREATE, allctr, false, size, 0,
+				      header & ~BLOCK_FLAGS);
+		break;
+	case BLOCK_OF_MANY:
+		carrier_of_many(ctx, t, allctr);
+		break;
+	default:
+		break;
 	}
-	if (t->carrier.epoch == switches.epoch[EVENT_CARRIER_CREATE])
-		carrier_event(ctx, EVENT_CARRIER_CREATE, allctr, many, size, 0, 0);
 	return 0;
 }
 

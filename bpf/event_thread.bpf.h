@@ -101,6 +101,7 @@ struct event_thread {
 		uint64_t allctr, size_at, old_size;
 		uint32_t many, epoch, pool_epoch, pad;
 	} carrier;
+	uint64_t carrier_resizing; /* carrier_resizing_mark(), or 0 */
 	struct {
 		uint64_t port, bytes, context;
 		uint32_t epoch, context_epoch;

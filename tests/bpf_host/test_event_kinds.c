@@ -150,7 +150,9 @@ static void carriers_of_29(void **unused)
 	assert_int_equal(event(0)->kind, EVENT_CARRIER_CREATE);
 	assert_int_equal(event(0)->epid, EPID);
 	assert_int_equal(event(0)->values[CARRIER_SIZE], 30000);
-	assert_int_equal(event(0)->values[CARRIER_SBCS], 6); /* is counted already */
+	assert_int_equal(event(0)->values[CARRIER_SBCS], 6);		/* is counted already */
+	assert_int_equal(event(0)->values[CARRIER_SBCS_BLOCKS], 2 - 1); /* without its own */
+	assert_int_equal(event(0)->values[CARRIER_SBCS_BLOCKS_SIZE], 60000 - 29000);
 	assert_int_equal(event(0)->values[CARRIER_FOR], EVENT_WORD_SBC);
 	/* One return for one entry; and none if there was no memory. */
 	event_create_carrier_return(&ctx);
@@ -215,12 +217,50 @@ static void resizes_of_29(void **unused)
 	assert_int_equal(event(0)->kind, EVENT_CARRIER_RESIZE);
 	assert_int_equal(event(0)->values[2], 30000);
 	assert_int_equal(event(0)->values[3], 50000);
-	/* Its block moved to a carrier for many. */
+	/* It could not be resized: another is made inside, and nothing is destroyed by itself. */
 	event_resize_carrier(&ctx);
-	host_put_u64(FREE, 4096 | 2);
-	ctx.ax = FREE;
-	event_resize_carrier_return(&ctx);
+	event_create_carrier(&ctx);
+	put_single(60000, 59000);
+	event_create_carrier_return(&ctx);
 	assert_null(event(1));
+	event_resize_carrier_return(&ctx);
+	assert_int_equal(event(1)->kind, EVENT_CARRIER_RESIZE);
+	assert_int_equal(event(1)->values[2], 50000);
+	assert_int_equal(event(1)->values[3], 60000);
+	/* There was no memory. */
+	event_resize_carrier(&ctx);
+	ctx.ax = 0;
+	event_resize_carrier_return(&ctx);
+	/* The next one is seen. */
+	event_create_carrier(&ctx);
+	ctx.ax = SINGLE;
+	event_create_carrier_return(&ctx);
+	assert_int_equal(event(2)->kind, EVENT_CARRIER_CREATE);
+	assert_null(event(3));
+}
+
+/* Whichever read fails: the size is right, or there is no event. */
+static void carrier_faults_of_29(void **unused)
+{
+	struct pt_regs ctx = {.di = ALLCTR, .si = SINGLE, .ax = SINGLE};
+
+	for (uint64_t nth = 1; nth < 40; nth++) {
+		teardown(unused);
+		setup(unused);
+		put_allocator();
+		know_scheduler();
+		put_single(30000, 29000);
+		host.fail_read = nth;
+		event_create_carrier(&ctx);
+		event_create_carrier_return(&ctx);
+		event_destroy_carrier(&ctx);
+		event_resize_carrier(&ctx);
+		event_resize_carrier_return(&ctx);
+		for (unsigned int i = 0; event(i); i++)
+			assert_int_equal(
+				event(i)->values[2 + (event(i)->kind == EVENT_CARRIER_RESIZE)],
+				30000);
+	}
 }
 
 /* Whichever read fails: what is there is as it is, the rest unknown. */
@@ -562,27 +602,17 @@ static void heaps(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EVENT_TEST(carriers),
-		EVENT_TEST(resizes),
-		EVENT_TEST(pool),
-		EVENT_TEST(carrier_faults),
-		EVENT_TEST(carriers_of_29),
-		EVENT_TEST(pool_of_29),
-		EVENT_TEST(resizes_of_29),
-		EVENT_TEST(exit_signals),
-		EVENT_TEST(copies),
-		EVENT_TEST(nifs),
-		EVENT_TEST(nodes),
-		EVENT_TEST(outputs),
-		EVENT_TEST(busy),
-		EVENT_TEST(long_slices),
-		EVENT_TEST(heaps),
-		EVENT_TEST(cut_slices),
-		EVENT_TEST(cut_calls),
-		EVENT_TEST(cut_carriers),
-		EVENT_TEST(cut_connections),
-		EVENT_TEST_NEAR(heaps),
-		EVENT_TEST_NEAR(long_slices),
+		EVENT_TEST(carriers),	    EVENT_TEST(resizes),
+		EVENT_TEST(pool),	    EVENT_TEST(carrier_faults),
+		EVENT_TEST(carriers_of_29), EVENT_TEST(pool_of_29),
+		EVENT_TEST(resizes_of_29),  EVENT_TEST(carrier_faults_of_29),
+		EVENT_TEST(exit_signals),   EVENT_TEST(copies),
+		EVENT_TEST(nifs),	    EVENT_TEST(nodes),
+		EVENT_TEST(outputs),	    EVENT_TEST(busy),
+		EVENT_TEST(long_slices),    EVENT_TEST(heaps),
+		EVENT_TEST(cut_slices),	    EVENT_TEST(cut_calls),
+		EVENT_TEST(cut_carriers),   EVENT_TEST(cut_connections),
+		EVENT_TEST_NEAR(heaps),	    EVENT_TEST_NEAR(long_slices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

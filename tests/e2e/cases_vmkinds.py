@@ -73,6 +73,7 @@ def pool(ctx):
     own = during(events, truth)
     taken = Counter(e["type"] for e in of(own, "carrier_pool_get"))
     left = Counter(e["type"] for e in of(own, "carrier_pool_put"))
+    check(left and taken, f"left {left}, taken {taken}")
     print(f"left {dict(left)}, taken {dict(taken)}, {compared} numbers compared")
 
 

@@ -163,8 +163,8 @@ static void add_callback(struct source_plan *plan, const struct beam_node *n,
 
 	point.cookie = d->addr | (is_shared(l, driver, callback) ? EVENT_COOKIE_SHARED : 0);
 	if (is_ambiguous(l, d->callbacks[callback], callback)) {
-		log_info("driver %s: calls of %s() are not watched, as the same function is "
-			 "another callback, too",
+		log_info("driver %s: calls of %s() are not watched: another callback is the "
+			 "same function",
 			 d->name, callbacks[callback].name);
 		plan->unwatched++;
 	} else if (!locate(plan, n, d->callbacks[callback], &point, &why) ||

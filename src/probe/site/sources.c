@@ -21,7 +21,10 @@
 #define SCHEDULE_KINDS (KIND(PROCESS_SCHEDULED) | KIND(LONG_SCHEDULE))
 #define NIF_KINDS      (KIND(NIF_ENTRY) | KIND(NIF_RETURN))
 #define OUTPUT_KINDS   (KIND(DIST_OUTPUT) | KIND(DIST_OUTPUTV))
-#define SIZE_KINDS     (KIND(MESSAGE_SEND) | KIND(MESSAGE_QUEUED))
+#define CARRIER_KINDS                                                                              \
+	(KIND(CARRIER_CREATE) | KIND(CARRIER_DESTROY) | KIND(CARRIER_RESIZE) |                     \
+	 KIND(CARRIER_POOL_PUT) | KIND(CARRIER_POOL_GET))
+#define SIZE_KINDS (KIND(MESSAGE_SEND) | KIND(MESSAGE_QUEUED))
 
 /* clang-format off */
 static const struct source_row {
@@ -128,7 +131,7 @@ static const struct source_row {
 		"event_carrier_sys_realloc", "di dx cx", "event_carrier_realloc_return"},
 	{KIND(CARRIER_POOL_PUT), {"Allctr_t.remove_mbc"}, "event_carrier_remove", "di si", NULL},
 	{KIND(CARRIER_POOL_GET), {"Allctr_t.add_mbc"}, "event_carrier_add", "di si", NULL},
-	/* Of those, builds of OTP 29 have copies in the functions that call them. */
+	/* The functions that call these: see carriers_by_callers(). */
 	{KIND(CARRIER_CREATE) | KIND(CARRIER_POOL_GET), {"create_carrier"},
 		"event_create_carrier", "di", "event_create_carrier_return"},
 	{KIND(CARRIER_DESTROY), {"destroy_carrier"}, "event_destroy_carrier", "di si dx", NULL},
@@ -140,15 +143,14 @@ static const struct source_row {
 /* clang-format on */
 _Static_assert(2 * ARRAY_SIZE(rows) <= SOURCE_MAX_POINTS + 2, "each row may be two points");
 
-/* Releases for which the rows of a program, or of functions, are used; 0 = no limit. */
+/* Releases for which the rows of a program are used; 0 = no limit. */
 static const struct {
-	const char *name; /* of a program, or how names of functions begin */
+	const char *program;
 	int from_otp, until_otp;
 } limits[] = {
-	{"event_hibernate", 0, 27},	 {"event_hibernate_arity", 28, 0},
-	{"event_queue_messages", 0, 24}, {"Allctr_t.", 0, 28},
-	{"create_carrier", 29, 0},	 {"destroy_carrier", 29, 0},
-	{"resize_carrier", 29, 0},	 {"abandon_carrier", 29, 0},
+	{"event_hibernate", 0, 27},
+	{"event_hibernate_arity", 28, 0},
+	{"event_queue_messages", 0, 24},
 };
 
 /* Functions that need not exist from some release on: other functions do their work then. */
@@ -164,8 +166,7 @@ static const struct {
 static bool is_for(const struct source_row *row, int otp)
 {
 	for (size_t i = 0; otp && i < ARRAY_SIZE(limits); i++) {
-		if (strcmp(limits[i].name, row->program) == 0 ||
-		    strncmp(limits[i].name, row->symbols[0], strlen(limits[i].name)) == 0)
+		if (strcmp(limits[i].program, row->program) == 0)
 			return otp >= limits[i].from_otp &&
 			       (!limits[i].until_otp || otp <= limits[i].until_otp);
 	}
@@ -191,6 +192,32 @@ static const char *find_function(const struct source_row *row, struct functions 
 	return NULL;
 }
 
+/* True for functions that have no symbol, and to which a struct of the VM points. */
+static bool is_found_in_node(const struct source_row *row)
+{
+	return strchr(row->symbols[0], '.') != NULL;
+}
+
+/* Functions that call functions of allocators. */
+static bool is_caller(const struct source_row *row)
+{
+	return !is_found_in_node(row) && row->kinds & CARRIER_KINDS;
+}
+
+/* True if events of carriers come from the functions that call those to which allocators point: gcc
+ * 16 (-fspeculatively-call-stored-functions), which stock builds of OTP 29 are compiled by, puts
+ * copies of these into their callers, and no probe there is ever hit. */
+static bool carriers_by_callers(struct functions *f)
+{
+	uint64_t addr;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (is_caller(&rows[i]) && !find_function(&rows[i], f, &addr))
+			return false;
+	}
+	return true;
+}
+
 /* Name of a row that is to be reported as missing: the first for which there is a reason. */
 static void find_reason(const struct source_row *row, struct functions *f, const char **name,
 			const char **why)
@@ -213,12 +240,6 @@ bool source_plan_add(struct source_plan *p, const struct source_point *point)
 }
 
 #define NOT_FOUND "not found in this node"
-
-/* True for functions that have no symbol, and to which a struct of the VM points. */
-static bool is_found_in_node(const struct source_row *row)
-{
-	return strchr(row->symbols[0], '.') != NULL;
-}
 
 unsigned int source_arguments(const char *args)
 {
@@ -331,7 +352,8 @@ static void find_rows(struct source_plan *p, struct found_row *found, struct fun
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct found_row *r = &found[i];
 
-		if (!(rows[i].kinds & kinds) || !is_for(&rows[i], otp))
+		if (!(rows[i].kinds & kinds) || !is_for(&rows[i], otp) ||
+		    (p->carriers_by_callers ? is_found_in_node(&rows[i]) : is_caller(&rows[i])))
 			continue;
 		r->name = find_function(&rows[i], f, &r->addr);
 		if (!r->name && !may_be_absent(&rows[i], otp)) {
@@ -371,6 +393,7 @@ void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
 
 	memset(out, 0, sizeof(*out));
 	out->kinds = kinds & ~driver_source_kinds();
+	out->carriers_by_callers = kinds & CARRIER_KINDS && carriers_by_callers(f);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if ((kinds & driver_source_kinds()) >> kind & 1)
 			out->missing[kind] = "driver_list";
@@ -511,25 +534,16 @@ static bool site_found(struct source_plan *p, const struct source_row *row,
 	return any;
 }
 
-static bool is_asked(const struct source_row *row, int otp, uint64_t kinds)
+static bool is_asked(const struct source_row *row, uint64_t kinds)
 {
-	return is_found_in_node(row) && is_for(row, otp) && row->kinds & kinds;
+	return is_found_in_node(row) && row->kinds & kinds;
 }
 
-bool source_is_found_in_node(int otp, uint64_t kinds)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (is_asked(&rows[i], otp, kinds))
-			return true;
-	}
-	return false;
-}
-
-void source_plan_found(struct source_plan *p, const struct elf_file *elf, int otp, uint64_t kinds,
+void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64_t kinds,
 		       const struct source_found *found, size_t nr)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!is_asked(&rows[i], otp, kinds))
+		if (!is_asked(&rows[i], kinds))
 			continue;
 		p->kinds |= rows[i].kinds & kinds;
 		for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
@@ -538,12 +552,11 @@ void source_plan_found(struct source_plan *p, const struct elf_file *elf, int ot
 		}
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (is_asked(&rows[i], otp, kinds) &&
-		    !site_found(p, &rows[i], elf, found, nr, false))
+		if (is_asked(&rows[i], kinds) && !site_found(p, &rows[i], elf, found, nr, false))
 			source_plan_refuse(p, rows[i].kinds & kinds, rows[i].symbols[0], NOT_FOUND);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (is_asked(&rows[i], otp, kinds & p->kinds))
+		if (is_asked(&rows[i], kinds & p->kinds))
 			site_found(p, &rows[i], elf, found, nr, true);
 	}
 }

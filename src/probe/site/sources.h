@@ -40,6 +40,7 @@ struct source_point {
 struct source_plan {
 	struct source_point points[SOURCE_MAX_POINTS];
 	unsigned int nr_points;
+	bool carriers_by_callers;		 /* and not by pointers of allocators */
 	uint64_t kinds;				 /* bit set: kinds that these points give */
 	uint64_t usdt_kinds;			 /* subset of `kinds`: from USDT probes */
 	struct usdt_point usdt[SOURCE_MAX_USDT]; /* by the cookie of their points */
@@ -98,10 +99,8 @@ struct source_found {
 	const char *name; /* "Allctr_t.mseg_alloc" */
 	uint64_t addr;	  /* in the file */
 };
-/* True if a kind of these needs such functions in this release. */
-bool source_is_found_in_node(int otp, uint64_t kinds);
 /* Adds the points at these functions for those of `kinds` that they give. */
-void source_plan_found(struct source_plan *p, const struct elf_file *elf, int otp, uint64_t kinds,
+void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64_t kinds,
 		       const struct source_found *found, size_t nr);
 
 /* Plans all that a node gives of these kinds: by symbols and recipes, by calls of drivers, and by

@@ -45,7 +45,7 @@ static void add_allocators(struct source_plan *p, struct beam_node *n, uint64_t 
 		if (elf_file_offset_of(n->elf, addr) != UINT64_MAX)
 			found[nr++] = (struct source_found){calls.v[i].name, addr};
 	}
-	source_plan_found(p, n->elf, n->identity.own_otp, kinds & CARRIER_KINDS, found, nr);
+	source_plan_found(p, n->elf, kinds & CARRIER_KINDS, found, nr);
 }
 
 /* Refuses kinds that need return probes if these would kill the node. */
@@ -64,6 +64,16 @@ static void refuse_returns(struct source_plan *p, const struct beam_node *n)
 			     "filter, as this node has");
 }
 
+static void add_carriers(struct source_plan *out, struct beam_node *n, uint64_t kinds)
+{
+	if (n->identity.hidden && elf_file_is_stripped(n->elf))
+		refuse_carriers(out, kinds,
+				"their callers may have copies of its functions, which no probe "
+				"sees, and have no names in this build");
+	else
+		add_allocators(out, n, kinds);
+}
+
 void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds,
 		      enum source_choice choice, bool force)
 {
@@ -71,8 +81,8 @@ void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kin
 	driver_sources_add(out, n, kinds);
 	if (n->core)
 		return;
-	if (source_is_found_in_node(n->identity.own_otp, kinds))
-		add_allocators(out, n, kinds);
+	if (kinds & CARRIER_KINDS && !out->carriers_by_callers)
+		add_carriers(out, n, kinds);
 	if (!force)
 		refuse_returns(out, n);
 }

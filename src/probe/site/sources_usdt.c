@@ -47,7 +47,7 @@ static const struct usdt_row {
 	int about;	     /* argument with the pid, -1 = none */
 	const char *only;    /* text of argument nr_args - 1, else the hit is no event; NULL: any */
 	struct { uint8_t type, arg; } values[USDT_POINT_VALUES];
-	bool by_process;     /* no event without pid: then the VM itself did it */
+	bool by_process;     /* no event if the pid is none: the VM did it, not a process */
 	const char *differs; /* from what uprobes give; NULL = nothing */
 } rows[] = {
 	{EVENT_GC_MINOR_START, GC_KINDS, "gc_minor__start", "event_usdt_gc_start",
