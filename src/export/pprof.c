@@ -10,7 +10,6 @@
 #include "export/formats.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -86,7 +85,6 @@ static int64_t string_id(struct pprof *p, const char *text)
 static uint64_t mapping_id(struct pprof *p, const char *filename)
 {
 	int64_t name = string_id(p, filename);
-	char key[300];
 	Pprof__Mapping *m;
 
 	for (size_t i = 0; i < p->mappings.all.len; i++) {
@@ -96,8 +94,7 @@ static uint64_t mapping_id(struct pprof *p, const char *filename)
 	m = messages_add(&p->mappings, PPROF__MAPPING__INIT);
 	m->id = p->mappings.all.len;
 	m->filename = name;
-	snprintf(key, sizeof(key), "build_id.%s", filename);
-	m->build_id = string_id(p, snapshot_meta(p->s, key));
+	m->build_id = string_id(p, snapshot_build_id(p->s, filename));
 	/* The mapping counts as symbolized, so that pprof does not search the file for symbols. */
 	m->has_functions = m->has_filenames = m->has_line_numbers = m->has_inline_frames = true;
 	return m->id;

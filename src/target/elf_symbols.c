@@ -192,23 +192,23 @@ static int name_rank(const Elf64_Sym *sym)
 	}
 }
 
-/* How little a name is the programmer's: it has a suffix of the compiler ("f.localalias"), or more
- * underscores in front. */
-static size_t strangeness(const struct table *t, const Elf64_Sym *sym)
+/* Of aliases with the same binding the one with the lowest rank is shown: without a suffix of the
+ * compiler ("f.localalias"), with few underscores in front. */
+static size_t alias_rank(const struct table *t, const Elf64_Sym *sym)
 {
 	const char *name = elf_bytes_string(t->strings, sym->st_name);
 
 	return name ? strspn(name, "_") + (strchr(name, '.') ? NAME_SUFFIX : 0) : SIZE_MAX;
 }
 
-/* Sorts by address; aliases so that the one to show is last: global before local, then the least
- * strange one. */
+/* Sorts by address; aliases so that the one to show is last: local before global, then by
+ * alias_rank(), the lowest last. */
 static int compare_functions(const void *a, const void *b, void *table)
 {
 	const struct table *t = table;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 	Elf64_Sym x = table_symbol(t, i), y = table_symbol(t, j);
-	size_t strange_x, strange_y;
+	size_t rank_x, rank_y;
 	int rank;
 
 	if (x.st_value != y.st_value)
@@ -216,10 +216,10 @@ static int compare_functions(const void *a, const void *b, void *table)
 	rank = name_rank(&x) - name_rank(&y);
 	if (rank)
 		return rank;
-	strange_x = strangeness(t, &x);
-	strange_y = strangeness(t, &y);
-	if (strange_x != strange_y)
-		return strange_x > strange_y ? -1 : 1;
+	rank_x = alias_rank(t, &x);
+	rank_y = alias_rank(t, &y);
+	if (rank_x != rank_y)
+		return rank_x > rank_y ? -1 : 1;
 	return i > j ? -1 : i < j;
 }
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -28,6 +29,8 @@
 
 /* The vDSO is two to four pages. */
 #define VDSO_MAX_SIZE ((size_t)1 << 20)
+/* Larger debug files of containers are not used. */
+#define DEBUG_COPY_MAX ((ssize_t)64 << 20)
 
 /* overlayfs and btrfs: stat() reports another device number than maps, but the same inode. */
 static bool device_is_virtual(int fd)
@@ -142,11 +145,32 @@ struct elf_file *objects_open_elf(int os_pid, const struct proc_map *map)
 	return elf;
 }
 
-static struct elf_file *open_same_build(const char *path, const char *build_id)
+/* A copy in memory of a file that its owner may truncate while it is mapped, which would end ebeam
+ * by SIGBUS; closes fd.  -1: it is too large, or cannot be read. */
+static int copy_file(int fd)
+{
+	int copy = memfd_create("debug", MFD_CLOEXEC);
+	ssize_t size = 0, n = 1;
+
+	while (copy >= 0 && n > 0 && size <= DEBUG_COPY_MAX) {
+		n = sendfile(copy, fd, NULL, DEBUG_COPY_MAX);
+		size += n;
+	}
+	close(fd);
+	if (copy >= 0 && (n < 0 || size > DEBUG_COPY_MAX)) {
+		close(copy);
+		copy = -1;
+	}
+	return copy;
+}
+
+static struct elf_file *open_same_build(const char *path, const char *build_id, bool foreign)
 {
 	int fd = open_regular(path, NULL);
 	struct elf_file *elf;
 
+	if (fd >= 0 && foreign)
+		fd = copy_file(fd);
 	if (fd < 0 || elf_file_open(&elf, fd, path, NULL) != 0)
 		return NULL;
 	if (strcmp(elf_file_build_id(elf), build_id) == 0 && !elf_file_is_stripped(elf))
@@ -155,20 +179,28 @@ static struct elf_file *open_same_build(const char *path, const char *build_id)
 	return NULL;
 }
 
+/* False if the root directory of the process is ebeam's own, or cannot be known. */
+static bool has_own_root(const char *root)
+{
+	struct stat its, ours;
+
+	return stat(root, &its) == 0 && stat("/", &ours) == 0 &&
+	       (its.st_ino != ours.st_ino || its.st_dev != ours.st_dev);
+}
+
 struct elf_file *objects_open_debug(int os_pid, const struct elf_file *elf)
 {
 	const char *id = elf_file_build_id(elf);
-	char path[OBJECTS_PATH_SIZE], root[32] = "";
+	char path[OBJECTS_PATH_SIZE], root[32];
 	struct elf_file *debug = NULL;
 
 	if (!elf_file_is_stripped(elf) || strlen(id) < 3)
 		return NULL;
-	if (os_pid)
-		snprintf(root, sizeof(root), "/proc/%d/root", os_pid);
-	for (int i = os_pid ? 0 : 1; i < 2 && !debug; i++) {
+	snprintf(root, sizeof(root), "/proc/%d/root", os_pid);
+	for (int host = os_pid && has_own_root(root) ? 0 : 1; host < 2 && !debug; host++) {
 		snprintf(path, sizeof(path), "%s/usr/lib/debug/.build-id/%.2s/%s.debug",
-			 i ? "" : root, id, id + 2);
-		debug = open_same_build(path, id);
+			 host ? "" : root, id, id + 2);
+		debug = open_same_build(path, id, !host);
 	}
 	if (debug)
 		log_debug("symbols of %s: %s", elf_file_name(elf), path);

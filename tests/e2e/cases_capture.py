@@ -76,7 +76,7 @@ def same_totals(ctx):
           f"counts differ: {differing[:3]}")
 
 
-@case("pprof has the build ids of the node's files, by which others find their symbols", otp="one")
+@case("pprof says of which build the node's files are", otp="one")
 def build_ids(ctx):
     with ctx.workload("cpu_split"):
         path = ctx.ebeam.capture(ctx.node, 1)

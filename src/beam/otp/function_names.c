@@ -42,8 +42,8 @@ static const struct reference references[] = {
 
 /* A reference that names fewer of the functions without symbol is of too different a build. */
 #define LEAST_SHARE 0.1
-/* One that names more is of this build: no other names functions that it does not. */
-#define WHOLE_SHARE 0.95
+/* One that names more is of this build, and the others are not tried. */
+#define WHOLE_SHARE 0.99
 
 struct function_names {
 	const struct elf_file *elf;

@@ -24,6 +24,7 @@
 #include "cmd/run/target.h"
 #include "event/catalogue.h"
 #include "event/unnamed.h"
+#include "model/profile/snapshot.h"
 #include "probe/limit/budget.h"
 #include "probe/site/driver_sources.h"
 
@@ -595,16 +596,32 @@ void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns)
 	}
 }
 
-/* Build ids of the files whose functions have names, for those who read the profile. */
+/* True if another file has the same name, and another build id. */
+static bool is_ambiguous(const struct objects *o, const char *name, const char *build_id)
+{
+	const char *other, *its_id;
+
+	for (size_t i = 0; objects_file(o, i, &other, &its_id); i++) {
+		if (strcmp(name, other) == 0 && strcmp(build_id, its_id) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Build ids of the files that native functions are of, which say which builds were profiled. */
 static void add_build_ids(struct live *l)
 {
+	const struct objects *o = l->node->objects;
 	const char *name, *build_id;
-	char key[300];
 
-	for (size_t i = 0; objects_file(l->node->objects, i, &name, &build_id); i++) {
-		snprintf(key, sizeof(key), "build_id.%s", name);
-		if (*build_id)
-			enrich_add_meta(l->enrich, key, build_id);
+	for (size_t i = 0; objects_file(o, i, &name, &build_id); i++) {
+		struct strbuf key = STRBUF_INIT;
+
+		if (!*build_id || is_ambiguous(o, name, build_id))
+			continue;
+		snapshot_add_build_id_key(&key, name);
+		enrich_add_meta(l->enrich, key.buf, build_id);
+		strbuf_free(&key);
 	}
 }
 

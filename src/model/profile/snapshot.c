@@ -84,6 +84,22 @@ const char *snapshot_meta(const struct snapshot *s, const char *key)
 	return NULL;
 }
 
+void snapshot_add_build_id_key(struct strbuf *out, const char *module)
+{
+	strbuf_addf(out, "build_id.%s", module);
+}
+
+const char *snapshot_build_id(const struct snapshot *s, const char *module)
+{
+	struct strbuf key = STRBUF_INIT;
+	const char *id;
+
+	snapshot_add_build_id_key(&key, module);
+	id = snapshot_meta(s, key.buf);
+	strbuf_free(&key);
+	return id;
+}
+
 uint64_t snapshot_counter(const struct snapshot *s, const char *name)
 {
 	for (uint32_t i = 0; i < s->nr_counters; i++) {

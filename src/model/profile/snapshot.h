@@ -119,6 +119,10 @@ void snapshot_close(struct snapshot *s);
 /* Value of a meta key ("node", "os_pid", "otp", "erts", "flavor", "freq", "start", "duration_ns",
  * ...), or NULL. */
 const char *snapshot_meta(const struct snapshot *s, const char *key);
+/* Build id of the file of native functions whose base name is `module`; NULL = not known, or there
+ * are several.  snapshot_add_build_id_key() adds the key under which it is in the meta data. */
+const char *snapshot_build_id(const struct snapshot *s, const char *module);
+void snapshot_add_build_id_key(struct strbuf *out, const char *module);
 /* Value of a counter, 0 if absent. */
 uint64_t snapshot_counter(const struct snapshot *s, const char *name);
 

@@ -332,6 +332,14 @@ __attribute__((noinline)) int elf_test_function(int x)
 	return x * 3 + 1;
 }
 
+/* As compilers name a function that is called within its file, beside the name that it has. */
+static int two_names(int x)
+{
+	return x * 5 + 1;
+}
+static int second_name(int x) __asm__("two_names.localalias")
+	__attribute__((alias("two_names"), used));
+
 static void this_program(void **state)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);
@@ -346,6 +354,10 @@ static void this_program(void **state)
 	assert_true(sym.function && sym.size > 0);
 	assert_true(elf_file_symbol_at(e, sym.addr + sym.size - 1, &at));
 	assert_string_equal(at.name, "elf_test_function");
+	assert_true(elf_file_symbol(e, "two_names.localalias", &sym));
+	assert_true(elf_file_symbol_at(e, sym.addr, &at));
+	assert_string_equal(at.name, "two_names");
+	assert_int_equal(two_names(1), second_name(1));
 	assert_true(elf_file_function_at(e, sym.addr + 1, &start, &end));
 	assert_int_equal(start, sym.addr);
 	assert_int_equal(end, sym.addr + sym.size);
