@@ -436,7 +436,7 @@ def limited_capture(ctx):
     check_equal(said[0].groups(), said[1].groups(), "what the capture tells")
     few = ctx.ebeam.ok("trace", "-i", path, "-n", 3).err
     check("calls were seen" in few and "of about" not in few, f"of the first calls: {few}")
-    check_in("let calls be seen", ctx.ebeam.ok("report", path, "-f", "folded").err, "of the report")
+    check_in("limited tracing: calls were watched", ctx.ebeam.ok("report", path, "-f", "folded").err, "of the report")
     # Of several functions each is limited by itself.
     for how in (("-f", "folded"), ("--count",)):
         both = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1", "traced:hop/1", "-d", 1, *how,

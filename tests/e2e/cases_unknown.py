@@ -222,7 +222,7 @@ def taken_away(ctx):
     check_refused(tried, f"the nearest layout (table {near}), nor any other. Failed check: ")
     passed = ctx.ebeam.ok("doctor", "-p", ctx.node.os_pid, "-j").json()["data"]["features"]
     names = {r["feature"] for r in passed if r["group"] == "layout checks"}
-    tables = re.findall(r"table (otp\S+) does not fit: (.*?); seen: ", tried.err)
+    tables = re.findall(r"layout table (otp\S+) does not fit: check (.*?) failed, it read ", tried.err)
     check({check for _, check in tables} <= names, f"checks that failed: {tables}")
     rows, about = doctor(ebeam, ctx.node, 6, "--try-layout")
     check_equal((about["layout"], about["supported"]), (f"table {near}", False), "doctor: node")

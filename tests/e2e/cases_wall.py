@@ -143,7 +143,7 @@ def refused(ctx):
     check_equal(result.code, 2, str(result))
     check("--mode wall" in result.err, result.err)
     result = ctx.ebeam.ok("record", "-p", node.os_pid, "--mode", "wall", "--dry-run")
-    check("nothing is attached" in result.out, result.out)
+    check("no probes: ebeam only reads" in result.out, result.out)
 
 
 @case("--mode wait: what processes wait in is within 2 % of what they log; the rest is left out")

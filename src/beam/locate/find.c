@@ -310,9 +310,9 @@ static int refuse_pid(int os_pid, bool hidden, struct error *err)
 	else
 		code = error_set(
 			err, ERROR_KIND_NO_NODE, -ENOEXEC,
-			"pid %d is %s'%s', not a BEAM node%s. %s", os_pid,
+			"pid %d (%s'%s') is not a BEAM node%s. %s", os_pid,
 			stat.kernel_thread ? "the kernel's own thread " : "", stat.comm,
-			hidden ? " by its name (the kernel does not let ebeam look into it)" : "",
+			hidden ? ", by its name (the kernel does not let ebeam look into it)" : "",
 			here.buf);
 	strbuf_free(&here);
 	finder_free(&f);

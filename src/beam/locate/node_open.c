@@ -142,8 +142,8 @@ static bool try_tables(struct beam_node *n)
 		layout_use_table(n, t);
 		if (beam_node_fits(n))
 			return true;
-		log_info("pid %d: table %s does not fit: %s; seen: %s", n->os_pid, t->name,
-			 checks_failed(n)->name, checks_failed(n)->seen);
+		log_info("pid %d: layout table %s does not fit: check %s failed, it read %s",
+			 n->os_pid, t->name, checks_failed(n)->name, checks_failed(n)->seen);
 	}
 	layout_use_table(n, layout_table_near(id->own_otp, id->vm_probes, 0));
 	return beam_node_fits(n);

@@ -163,8 +163,8 @@ static int check_options(const struct options *o, uint64_t kinds, struct error *
 	/* Counting probes do not filter by duration. */
 	if (o->longer_than_ns && !o->input && kinds & event_filter_lasting_kinds())
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--count counts all events of a kind, however long: use "
-				 "--longer-than without --count, or with -e long_gc,long_schedule");
+				 "--count counts all events of a kind, however long: leave it out, "
+				 "or count long ones only with -e long_gc,long_schedule");
 	return 0;
 }
 

@@ -214,8 +214,9 @@ static int read_node(struct dist_reading *v, const struct command_context *ctx, 
 		sockets_read(&v->sockets, v->node->os_pid);
 		epmd_names_read(&v->epmd, v->node->os_pid, &v->no_epmd);
 	} else {
-		error_set(&v->no_epmd, ERROR_KIND_FAILED, -1,
-			  "epmd was not asked: a core file is of another time");
+		error_set(
+			&v->no_epmd, ERROR_KIND_FAILED, -1,
+			"epmd was not asked: it knows the present, not the time of the core file");
 	}
 	make_answer(v);
 	return 0;

@@ -37,7 +37,7 @@ struct process_source {
 	struct idmap function_index, call_index;
 	uint64_t undecoded; /* messages without their size, see beam/process/process.h */
 	size_t kept;	    /* number of strings after the last process_source_renew() */
-	bool anew;	    /* do not take names from rows of the reading before */
+	bool anew;	    /* names are looked up again, not copied from previous rows */
 };
 
 /* If the node's code cannot be read, rows have no functions, and *warning says so; else "". */

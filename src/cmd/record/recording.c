@@ -362,7 +362,7 @@ void recording_describe(const struct beam_node *n, unsigned int freq,
 	if (mode) {
 		fprintf(out,
 			"memory      processes of pid %d, %u times a second\n"
-			"predicted   no cost to the node: nothing is attached\n",
+			"predicted   no probes: ebeam only reads the memory of the node\n",
 			n->os_pid, freq);
 		return;
 	}

@@ -49,8 +49,8 @@ static void take_coverage(struct event_run *run, const struct rec_header *rec)
 			log_warn("ebeam: %s is not watched any more: %s", event_rows[i].name,
 				 coverage_failed(c, (enum event_kind)i)
 					 ? "its probes could not be placed again (-vv says why)"
-					 : "even as samples it cost the node more than "
-					   "--max-overhead allows");
+					 : "even in short sampling windows its probes cost the "
+					   "node more than --max-overhead allows");
 	}
 }
 
@@ -89,7 +89,7 @@ static void take_record(struct event_run *run, const struct rec_header *rec)
 		return;
 	if (!event_filter_takes(&run->filter, &run->stream, kind, &ev))
 		return;
-	/* A consumer of calls counts for itself: event_run_count(). */
+	/* A consumer of calls counts them itself, with event_run_count(); not what comes beside. */
 	run->taken += !c->calls || c->calls->beside;
 	coverage_seen(&run->stream.coverage, kind);
 	run->stopped = c->event(c->arg, kind, &ev) != 0;

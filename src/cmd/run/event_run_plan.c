@@ -65,12 +65,11 @@ int event_run_plan(struct event_run *run, struct error *err)
 	}
 	if (!run->plan.kinds) {
 		error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-			  "pid %d: no events of this OTP %s build: %s. Its functions have no "
-			  "symbols (%s and others)",
-			  run->node->os_pid, otp,
-			  run->node->identity.hidden ? "OTP 29 and later hide them"
-						     : "it was stripped of them",
-			  why ? why : "all");
+			  "pid %d: no events of this OTP %s build: its functions have no symbols "
+			  "(%s and others), as %s",
+			  run->node->os_pid, otp, why ? why : "all",
+			  run->node->identity.hidden ? "OTP 29 hides them"
+						     : "it was stripped of them");
 		strbuf_free(&names);
 		return -ENOTSUP;
 	}

@@ -68,7 +68,7 @@ static void lose_samples(struct top *t, const struct error *why)
 {
 	close_samples(t);
 	if (why->kind != ERROR_KIND_NO_NODE)
-		snprintf(t->samples_error, sizeof(t->samples_error), "no samples any more: %s",
+		snprintf(t->samples_error, sizeof(t->samples_error), "CPU sampling has stopped: %s",
 			 why->msg);
 	top_frame_forget_samples(&t->frame);
 	process_table_forget_cpu(&t->processes.table);
@@ -185,8 +185,8 @@ static const char *warning_of(struct top *t, unsigned int which)
 		if (!t->processes.source.undecoded)
 			return NULL;
 		snprintf(t->undecoded, sizeof(t->undecoded),
-			 "memory of processes does not include %llu messages of other nodes that "
-			 "are not decoded yet",
+			 "memory of processes does not include %llu messages from other nodes that "
+			 "they have not decoded yet",
 			 (unsigned long long)t->processes.source.undecoded);
 		return t->undecoded;
 	}

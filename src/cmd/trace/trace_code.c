@@ -135,7 +135,8 @@ static void try_to_follow(struct trace *t, uint64_t now)
 		c->good_ns = clock_monotonic_ns();
 		c->behind_ns = 0;
 		c->reported = false;
-		log_info("code was loaded, and its calls are seen again (%" PRIu64 ")", c->changes);
+		log_info("code was loaded (%" PRIu64 " times so far), and its calls are seen again",
+			 c->changes);
 		return;
 	}
 	if (now - c->behind_ns < PATIENCE_NS)

@@ -80,7 +80,8 @@ static int probe_c_function(struct trace *t, size_t i, struct error *err)
 
 		rc = objects_file_path(n->os_pid, code.map, path);
 		rc = rc ? error_set(err, ERROR_KIND_PRIVILEGE, rc,
-				    "cannot open %s of the node, which has %s. Run as root (see "
+				    "cannot open %s, the file of the node that has %s. Run as root "
+				    "(see "
 				    "ebeam doctor)",
 				    code.map->path, name.buf)
 			: call_probes_add(t->points.probes, &probe, err);
@@ -292,9 +293,9 @@ static void record_warning(struct trace *t, double time, bool erlang)
 	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
 	struct strbuf text = STRBUF_INIT;
 
-	strbuf_addstr(&text, "a limit (--rate, --max-overhead) let calls");
+	strbuf_addstr(&text, "--rate or --max-overhead limited tracing: calls");
 	if (erlang)
-		strbuf_addf(&text, "%s be seen %.3g %% of the time",
+		strbuf_addf(&text, "%s were watched %.3g %% of the time",
 			    c->tripped ? " of Erlang functions" : "", 100 * time);
 	if (c->tripped)
 		strbuf_addf(&text, "%s of C functions%s %.3g %% of the time", erlang ? "," : "",

@@ -173,8 +173,9 @@ static void step_row(struct event_rates *r, struct event_rate *row, const struct
 	if (!dropped)
 		return;
 	leave_out(row, EVENT_RATE_DROPPED,
-		  coverage_failed(c, kind) ? "its probes could not be placed again"
-					   : "costs more than --max-overhead even as samples");
+		  coverage_failed(c, kind)
+			  ? "its probes could not be placed again"
+			  : "costs more than --max-overhead even in short sampling windows");
 	forget_row(row);
 	row->share = 0;
 }

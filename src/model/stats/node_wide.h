@@ -71,8 +71,8 @@ void node_wide_open(struct node_wide *w, const struct event_stream *stream);
 void node_wide_close(struct node_wide *w);
 /* Resets counts for the next interval; work under way counts from now_ns on. */
 void node_wide_restart(struct node_wide *w, uint64_t now_ns);
-/* A call of one of the BIFs, or its return; other calls are ignored.  Askers of literal areas are
- * the callers of all BIFs that may leave one, even if a call left none. */
+/* A call of one of the BIFs, or its return; other calls are ignored.  A literal area is
+ * attributed to every caller of a BIF that may leave one, whether or not it did. */
 void node_wide_take(struct node_wide *w, const struct event *ev);
 /* A process (its pid term) has ended: if it blocked schedulers, it no longer does.  No call shows
  * that. */

@@ -37,8 +37,9 @@ struct call_under_way {
 	uint32_t slice;	    /* as in struct rec_call */
 	uint64_t inside_ns; /* time of traced calls within this one; see call_pairs_inside() */
 	bool c_code;	    /* a C function: its return is seen by a uprobe */
-	/* Part of the duration that tracing took: the hits of the process within the call, and one
-	 * for the hits at its begin and end.  Set when it ends. */
+	/* Part of the duration that tracing took: the cost of all hits of the process within the
+	 * call, and that of one hit for half of those at its entry and its return.  Set when it
+	 * ends. */
 	uint64_t tracing_ns;
 	uint64_t unsure_ns; /* set by the caller, for display: a shorter duration may be zero */
 	char *args;	    /* malloc'ed text, owned by whoever gets the call; NULL = not kept */
@@ -65,7 +66,7 @@ struct call_return {
 /* The next call that this return ends; false if there is none (more). */
 bool call_pairs_end(struct call_pairs *c, const struct call_return *end,
 		    struct call_under_way *out);
-/* The next call that an exception ends: those above the height of its handler. */
+/* The next call that an exception ends: those with younger frames than that of its handler. */
 bool call_pairs_unwind(struct call_pairs *c, uint64_t epid, uint64_t height, uint64_t ts_ns,
 		       struct call_under_way *out);
 /* All calls of a process end unseen, as it dropped its stack. */

@@ -138,7 +138,7 @@ struct top_scheduler {
 	bool spare;	      /* a dirty scheduler that does nothing though processes wait */
 	uint64_t at_least_ns; /* lower bound of its current time slice so far; 0 = none */
 	double share[NR_TOP_SHARES]; /* parts of the window's time, sum 1 */
-	uint64_t run_queue;	     /* length; for dirty ones of their type; TOP_UNKNOWN */
+	uint64_t run_queue;	     /* length; dirty ones share that of their type */
 	/* Per second, NAN = not known; not available for single dirty ones. */
 	double reductions, context_switches, gcs;
 	struct top_ring history; /* work, 0..1 */

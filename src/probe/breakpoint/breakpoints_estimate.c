@@ -84,8 +84,8 @@ static double window_begin(const struct breakpoints *b, const struct watched_thr
 	return (double)first->reductions - window_wait(waits, &hit);
 }
 
-/* Length of a window in reductions, and not in time: a hit takes no reductions, but many times the
- * time of the function that is called.  *begin: position at which it began. */
+/* Length of a window in reductions, not in time: a hit uses no reductions, but takes many times as
+ * long as the function that is called.  *begin: position at which it began. */
 static double window_length(const struct breakpoints *b, const struct watched_thread *t,
 			    unsigned int i, struct window_waits *waits, double *begin)
 {

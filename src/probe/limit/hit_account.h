@@ -80,8 +80,8 @@ void hit_account_step(struct hit_account *a, const struct hit_account_clocks *no
 void hit_account_switches(struct hit_account *a);
 /* CPU for attaching and detaching so far does not count. */
 void hit_account_forget_switches(struct hit_account *a, uint64_t switch_ns);
-/* The node's work since hit_account_start(), by a count read now; if that is negative, as it was
- * last known. */
+/* The node's work since hit_account_start().  `work`: the count, read now; negative = it cannot be
+ * read, and the last known one is used. */
 double hit_account_work(const struct hit_account *a, double work);
 
 #endif

@@ -11,7 +11,7 @@
 #include "probe/session/session.h"
 
 struct call_probe {
-	const char *path;	    /* of the file, as the kernel resolves it now */
+	const char *path;	    /* by which ebeam can open the file, in any mount namespace */
 	const struct elf_file *elf; /* the same file */
 	uint64_t addr;		    /* virtual address of the function in the ELF file */
 	const char *name;	    /* for errors */

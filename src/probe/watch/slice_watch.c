@@ -422,10 +422,11 @@ static int find_schedulers(struct slice_watch *w, struct error *err)
 		return rc;
 	rc = running_open(&w->running, w->n, w->mem);
 	if (rc)
-		return error_set(err, ERROR_KIND_UNSUPPORTED, rc,
-				 "long slices cannot be found without probes: where this build of "
-				 "the VM keeps what schedulers run is not known. --source uprobe "
-				 "finds them by probes");
+		return error_set(
+			err, ERROR_KIND_UNSUPPORTED, rc,
+			"cannot find long slices without probes: ebeam does not know where "
+			"this build of the VM keeps the current process of a scheduler. "
+			"Use --source uprobe");
 	all = running_all(w->running, &nr);
 	for (uint32_t i = 0; i < nr; i++) {
 		struct watched new = {.who = {.type = all[i].type, .number = all[i].number},

@@ -197,7 +197,7 @@ static void write_progress(FILE *f, const struct sched_now_answer *a)
 		strbuf_addstr(&line, "stands still");
 		add_bound(&line, " for >=", a->progress.still_ns);
 		if (!add_holders(&line, a))
-			strbuf_addf(&line, ": it waits for %s, which is no scheduler",
+			strbuf_addf(&line, ": it waits for %s, which is not a scheduler",
 				    a->progress.waits_for ? a->progress.waits_for
 							  : "another thread");
 	}

@@ -94,7 +94,7 @@ const struct table_column *panel_column_at(const struct panel *p, unsigned scree
 		const struct panel_column *c = &p->shown.data[i];
 		unsigned at = p->screen_column + c->at;
 
-		/* A click into the gap behind a column counts for the column. */
+		/* A click into the gap after a column counts for the column. */
 		if (c->width && screen_column >= at && screen_column <= at + c->width)
 			return c->column;
 	}

@@ -181,7 +181,7 @@ static void check_lost(struct top *t)
 	assert_null(t->samples);
 	assert_int_equal(parts.closed, 1);
 	assert_int_equal(t->summary.samples, 5); /* the closing line has them */
-	assert_string_equal(t->samples_error, "no samples any more: out of it");
+	assert_string_equal(t->samples_error, "CPU sampling has stopped: out of it");
 	assert_string_equal(top_next_warning(t), t->samples_error);
 	assert_null(top_next_warning(t)); /* once */
 	t->processes.source.undecoded = 3;

@@ -182,7 +182,7 @@ static void test_sampled(void **state)
 	assert_int_equal(m.state, EVENT_RATE_DROPPED);
 	assert_true(isnan(m.rate) && isnan(m.bytes));
 	assert_near(m.total, 1700);
-	assert_string_equal(m.why, "costs more than --max-overhead even as samples");
+	assert_string_equal(m.why, "costs more than --max-overhead even in short sampling windows");
 }
 
 /* What was watched of the interval in which a kind is dropped counts; why it is, is reported. */
@@ -208,7 +208,8 @@ static void test_dropped(void **state)
 		event_rates_step(&r, &c, 1);
 		m = row(&r, EVENT_MESSAGE_QUEUED);
 		assert_int_equal(m.state, EVENT_RATE_DROPPED);
-		assert_string_equal(m.why, "costs more than --max-overhead even as samples");
+		assert_string_equal(
+			m.why, "costs more than --max-overhead even in short sampling windows");
 		assert_true(isnan(m.rate) && isnan(m.bytes));
 		assert_near(m.share, 0);
 		assert_near(m.total, 100);
