@@ -354,7 +354,12 @@ def bif_at_full_speed(ctx):
     share = float(said[1])
     check(0 < share < 50, f"share that was seen: {share} %")
     ends = [line["result"] for line in lines if line["kind"] == "return"]
-    check(0 < len(ends) <= len(calls), f"{len(ends)} ends of {len(calls)} calls")
+    check(len(ends) <= len(calls), f"{len(ends)} ends of {len(calls)} calls; {r.err}")
+    if not ends:
+        # A host without a CPU for ebeam, where the few milliseconds with probes fell in one gap.
+        unknown = re.search(r"how ([\d,]+) calls ended is not known", r.err)
+        check(unknown and int(unknown[1].replace(",", "")) == len(calls), f"ends of {len(calls)} calls; {r.err}")
+        return
     # None: it had no reductions left, and goes on elsewhere (a trap).
     results = set(ends) - {None}
     check_equal(len(results), 1, f"the result is always the same: {results}")
