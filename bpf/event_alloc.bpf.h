@@ -93,8 +93,8 @@ INLINE void allocator_values(uint64_t allctr, uint64_t *values)
 }
 
 /* many: for many blocks (mbc), else for one (sbc).  more: 1 for a new carrier that the allocator
- * has not counted yet, -1 for one that it is about to count as gone, with `block` bytes in its
- * block. */
+ * has not counted yet, -1 for one that it is about to count as gone, else 0.  block: bytes of the
+ * block of an sbc, if the allocator counts it and the event does not; else 0. */
 INLINE void carrier_event(struct pt_regs *ctx, enum event_kind kind, uint64_t allctr, bool many,
 			  uint64_t size, int more, uint64_t block)
 {

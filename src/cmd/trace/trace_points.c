@@ -81,8 +81,7 @@ static int probe_c_function(struct trace *t, size_t i, struct error *err)
 		rc = objects_file_path(n->os_pid, code.map, path);
 		rc = rc ? error_set(err, ERROR_KIND_PRIVILEGE, rc,
 				    "cannot open %s, the file of the node that has %s. Run as root "
-				    "(see "
-				    "ebeam doctor)",
+				    "(see ebeam doctor)",
 				    code.map->path, name.buf)
 			: call_probes_add(t->points.probes, &probe, err);
 	} else {

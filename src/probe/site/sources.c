@@ -21,10 +21,7 @@
 #define SCHEDULE_KINDS (KIND(PROCESS_SCHEDULED) | KIND(LONG_SCHEDULE))
 #define NIF_KINDS      (KIND(NIF_ENTRY) | KIND(NIF_RETURN))
 #define OUTPUT_KINDS   (KIND(DIST_OUTPUT) | KIND(DIST_OUTPUTV))
-#define CARRIER_KINDS                                                                              \
-	(KIND(CARRIER_CREATE) | KIND(CARRIER_DESTROY) | KIND(CARRIER_RESIZE) |                     \
-	 KIND(CARRIER_POOL_PUT) | KIND(CARRIER_POOL_GET))
-#define SIZE_KINDS (KIND(MESSAGE_SEND) | KIND(MESSAGE_QUEUED))
+#define SIZE_KINDS     (KIND(MESSAGE_SEND) | KIND(MESSAGE_QUEUED))
 
 /* clang-format off */
 static const struct source_row {
@@ -201,7 +198,7 @@ static bool is_found_in_node(const struct source_row *row)
 /* Functions that call functions of allocators. */
 static bool is_caller(const struct source_row *row)
 {
-	return !is_found_in_node(row) && row->kinds & CARRIER_KINDS;
+	return !is_found_in_node(row) && row->kinds & SOURCE_CARRIER_KINDS;
 }
 
 /* True if events of carriers come from the functions that call those to which allocators point: gcc
@@ -393,7 +390,7 @@ void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
 
 	memset(out, 0, sizeof(*out));
 	out->kinds = kinds & ~driver_source_kinds();
-	out->carriers_by_callers = kinds & CARRIER_KINDS && carriers_by_callers(f);
+	out->carriers_by_callers = kinds & SOURCE_CARRIER_KINDS && carriers_by_callers(f);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if ((kinds & driver_source_kinds()) >> kind & 1)
 			out->missing[kind] = "driver_list";

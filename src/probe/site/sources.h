@@ -13,6 +13,12 @@
 #include "probe/site/placement.h"
 #include "target/elf.h"
 
+/* Bit set: events of carriers, which two sets of functions can give: see carriers_by_callers. */
+#define SOURCE_CARRIER_KINDS                                                                       \
+	(1ull << EVENT_CARRIER_CREATE | 1ull << EVENT_CARRIER_DESTROY |                            \
+	 1ull << EVENT_CARRIER_RESIZE | 1ull << EVENT_CARRIER_POOL_PUT |                           \
+	 1ull << EVENT_CARRIER_POOL_GET)
+
 #define SOURCE_MAX_POINTS  192
 #define SOURCE_MAX_USDT	   96 /* as USDT_POINTS of event_usdt.bpf.h */
 #define SOURCE_MAX_PATHS   8  /* files beside the node's executable */

@@ -8,18 +8,13 @@
 #include "probe/kernel/return_trial.h"
 #include "probe/site/driver_sources.h"
 
-#define KIND(kind) (1ull << EVENT_##kind)
-#define CARRIER_KINDS                                                                              \
-	(KIND(CARRIER_CREATE) | KIND(CARRIER_DESTROY) | KIND(CARRIER_RESIZE) |                     \
-	 KIND(CARRIER_POOL_PUT) | KIND(CARRIER_POOL_GET))
-
 #define ALLOCATORS "Allctr_t"
 
 /* Refuses kinds for the reason `why`, which replaces the reason that no function was found. */
 static void refuse_carriers(struct source_plan *p, uint64_t kinds, const char *why)
 {
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
-		uint64_t one = 1ull << kind & kinds & CARRIER_KINDS;
+		uint64_t one = 1ull << kind & kinds & SOURCE_CARRIER_KINDS;
 
 		if (!one || !p->missing[kind])
 			continue;
@@ -45,7 +40,7 @@ static void add_allocators(struct source_plan *p, struct beam_node *n, uint64_t 
 		if (elf_file_offset_of(n->elf, addr) != UINT64_MAX)
 			found[nr++] = (struct source_found){calls.v[i].name, addr};
 	}
-	source_plan_found(p, n->elf, kinds & CARRIER_KINDS, found, nr);
+	source_plan_found(p, n->elf, kinds & SOURCE_CARRIER_KINDS, found, nr);
 }
 
 /* Refuses kinds that need return probes if these would kill the node. */
@@ -81,7 +76,7 @@ void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kin
 	driver_sources_add(out, n, kinds);
 	if (n->core)
 		return;
-	if (kinds & CARRIER_KINDS && !out->carriers_by_callers)
+	if (kinds & SOURCE_CARRIER_KINDS && !out->carriers_by_callers)
 		add_carriers(out, n, kinds);
 	if (!force)
 		refuse_returns(out, n);
