@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/keytab.h"
 #include "base/vec.h"
 #include "target/elf_internal.h"
@@ -346,6 +347,67 @@ static int cfa_in(struct step *f)
 		       : 0;
 }
 
+/* Bytes at a function's start in which compilers set up the frame pointer. */
+#define PROLOGUE_SIZE 32
+
+/* True if ip is in a function that has a symbol and begins with [endbr64] push %rbp, behind the
+ * mov %rsp,%rbp that follows, between which compilers put other instructions. */
+static bool has_frame_pointer(struct unwinder *u, raddr ip)
+{
+	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, push = 0x55;
+	static const uint8_t moves[2][3] = {{0x48, 0x89, 0xe5}, {0x48, 0x8b, 0xec}};
+	uint8_t code[PROLOGUE_SIZE];
+	struct object_function f;
+	struct elf_file *elf;
+	uint64_t bias;
+	size_t at;
+
+	if (objects_find(u->objects, ip, &f) != 0 || !f.symbol || f.end - f.start < sizeof(code))
+		return false;
+	elf = objects_code(u->objects, ip, &bias);
+	if (!elf || elf_file_read(elf, f.start - bias, code, sizeof(code)) != 0)
+		return false;
+	at = memcmp(code, endbr, sizeof(endbr)) == 0 ? sizeof(endbr) : 0;
+	if (code[at++] != push)
+		return false;
+	for (; at + sizeof(moves[0]) <= MIN(sizeof(code), ip - f.start); at++) {
+		if (memcmp(code + at, moves[0], sizeof(moves[0])) == 0 ||
+		    memcmp(code + at, moves[1], sizeof(moves[1])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Code without frame information that keeps a frame pointer.  rbx and r12 keep their values: where
+ * the function has saved them is not known. */
+static int step_by_frame_pointer(struct unwinder *u, struct unwind_regs *r,
+				 const struct unwind_stack *stack)
+{
+	const uint8_t ret = 0xc3;
+	uint64_t bias, bp, ra;
+	struct elf_file *elf;
+	uint8_t op;
+
+	if (!has_frame_pointer(u, r->exact ? r->ip : r->ip - 1))
+		return -ENOENT;
+	elf = objects_code(u->objects, r->ip, &bias);
+	if (r->exact && elf && elf_file_read(elf, r->ip - bias, &op, 1) == 0 && op == ret) {
+		if (!word_at(stack, r->sp, &ra))
+			return -EFAULT;
+		r->sp += 8;
+	} else {
+		if (r->bp < r->sp || (r->bp & 7))
+			return -ENOTSUP;
+		if (!word_at(stack, r->bp, &bp) || !word_at(stack, r->bp + 8, &ra))
+			return -EFAULT;
+		r->sp = r->bp + 16;
+		r->bp = bp;
+	}
+	r->ip = ra;
+	r->exact = false;
+	return 0;
+}
+
 int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind_stack *stack)
 {
 	/* A call may be a function's last instruction, with the return address in the next
@@ -359,8 +421,10 @@ int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind
 	if (!ip)
 		return -ENOENT;
 	f.rule = rule = rule_for(u, ip);
-	if (!rule || rule->err)
-		return rule ? rule->err : -ENOENT;
+	if (!rule || rule->err == -ENOENT)
+		return step_by_frame_pointer(u, r, stack);
+	if (rule->err)
+		return rule->err;
 	if (rule->ra.kind == RULE_UNDEFINED)
 		return 1;
 	rc = cfa_in(&f);

@@ -21,6 +21,7 @@ BUILDS = {
     "usual": ["-O2"],
     "protected": ["-O2", "-fcf-protection=full", "-fomit-frame-pointer"],
     "untabled": ["-O2", "-fno-asynchronous-unwind-tables"],
+    "framed": ["-O2", "-fno-asynchronous-unwind-tables", "-fno-omit-frame-pointer"],
     "stripped": ["-O2", "-Wl,--build-id",
                  f"-Wl,--version-script={os.path.join(HERE, 'drivers', 'native_nif.map')}"],
 }
@@ -84,8 +85,12 @@ def protected(ctx):
     check_chain(ctx, node, "protected", "busy")
 
 
-@case("code without unwind information: the frames up to it, and that there are more", otp="one")
+@case("code without unwind information: by frame pointers; else the frames up to it, and that there are more",
+      otp="one")
 def untabled(ctx):
+    node = ctx.new_node()
+    node.ask("native_calls", "load", build(ctx, "framed"))
+    check_chain(ctx, node, "framed", "busy")
     node = ctx.new_node()
     node.ask("native_calls", "load", build(ctx, "untabled"))
     node.start("native_calls", "busy")
