@@ -474,6 +474,13 @@ enum sample_kind {
 	/* Work for others in a process: handling signals, purging code, ... */
 	SAMPLE_TASK = 23,
 	SAMPLE_LITERAL_GC = 24, /* as SAMPLE_TASK, while a literal area is collected */
+	/* By names of C functions, or of the BIF; without them a sample has a more general kind. */
+	SAMPLE_FULL_GC = 25,	 /* full sweep; SAMPLE_GC: other collections, or not known */
+	SAMPLE_LOCK = 26,	 /* taking or releasing a lock, spinning for it */
+	SAMPLE_ALLOC = 27,	 /* allocators, not on behalf of one of the other kinds */
+	SAMPLE_TERM_FORMAT = 28, /* external term format, also for distribution */
+	SAMPLE_REGEXP = 29,
+	SAMPLE_BINARY = 30, /* BIFs and helpers of binaries */
 	NR_SAMPLE_KINDS
 };
 

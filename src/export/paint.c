@@ -15,10 +15,10 @@ const struct paint paints[NR_PAINTS] = {
 	[PAINT_ETS] = {"ETS", 0x9ccb8d, 0x40713a},
 	[PAINT_COPY] = {"Message copy", 0xd6ca72, 0x6f651f},
 	[PAINT_PORT] = {"Port, driver", 0x7fc6bd, 0x2c736b},
-	[PAINT_VM] = {"Timer, code loading", 0xc9b195, 0x6e5a44},
+	[PAINT_VM] = {"Timer, code, allocators", 0xc9b195, 0x6e5a44},
 	[PAINT_KERNEL] = {"Kernel", 0xb8aae0, 0x5e5092},
 	[PAINT_RUNTIME] = {"JIT runtime", 0xb9c6d2, 0x51606e},
-	[PAINT_STATE] = {"Scheduler, polling", 0xd2cdc3, 0x5a5752},
+	[PAINT_STATE] = {"Scheduler, polling, locks", 0xd2cdc3, 0x5a5752},
 	[PAINT_ELIDED] = {"Left out", 0xe8e4dc, 0x43413d},
 	[PAINT_GROUP] = {"Group", 0xdde3ea, 0x3a4451},
 };
@@ -44,6 +44,7 @@ enum paint_id paint_of_sample(enum sample_kind kind)
 {
 	switch (kind) {
 	case SAMPLE_GC:
+	case SAMPLE_FULL_GC:
 	case SAMPLE_LITERAL_GC:
 		return PAINT_GC;
 	case SAMPLE_ETS:
@@ -55,11 +56,17 @@ enum paint_id paint_of_sample(enum sample_kind kind)
 	case SAMPLE_TIMER:
 	case SAMPLE_CODE:
 	case SAMPLE_TASK:
+	case SAMPLE_ALLOC:
 		return PAINT_VM;
 	case SAMPLE_SCHEDULER:
 	case SAMPLE_POLL:
 	case SAMPLE_WAIT:
+	case SAMPLE_LOCK:
 		return PAINT_STATE;
+	case SAMPLE_TERM_FORMAT:
+	case SAMPLE_REGEXP:
+	case SAMPLE_BINARY:
+		return PAINT_BIF;
 	default:
 		return PAINT_NATIVE;
 	}

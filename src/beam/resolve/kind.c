@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "beam/process/process.h"
 
-/* VM functions that determine the kind of a sample; a name matches by its beginning. */
+/* C functions that determine the kind of a sample; a name matches by its beginning. */
 static const struct {
 	const char *prefix;
 	enum sample_kind kind;
@@ -33,6 +33,30 @@ static const struct {
 	{"ethr_event_", SAMPLE_WAIT},
 	{"erts_garbage_collect", SAMPLE_GC},
 	{"erts_gc_after_bif_call", SAMPLE_GC},
+	{"full_sweep_heaps", SAMPLE_FULL_GC},
+	{"enc_term", SAMPLE_TERM_FORMAT},
+	{"dec_term", SAMPLE_TERM_FORMAT},
+	{"encode_size_struct", SAMPLE_TERM_FORMAT},
+	{"decoded_size", SAMPLE_TERM_FORMAT},
+	{"erts_encode_", SAMPLE_TERM_FORMAT},
+	{"erts_decode_", SAMPLE_TERM_FORMAT},
+	{"erts_term_to_binary", SAMPLE_TERM_FORMAT},
+	{"binary_to_term", SAMPLE_TERM_FORMAT},
+	{"erts_pcre_", SAMPLE_REGEXP},
+	{"pcre2_", SAMPLE_REGEXP},
+	{"erts_bs_", SAMPLE_BINARY},
+	{"erts_new_bs_", SAMPLE_BINARY},
+	{"erts_alcu_", SAMPLE_ALLOC},
+	{"erts_mseg_", SAMPLE_ALLOC},
+	{"erts_alloc_handle_delayed_dealloc", SAMPLE_ALLOC},
+	{"ethr_mutex_", SAMPLE_LOCK},
+	{"ethr_rwmutex_", SAMPLE_LOCK},
+	{"ethr_spin_lock", SAMPLE_LOCK},
+	{"ethr_read_lock", SAMPLE_LOCK},
+	{"ethr_write_lock", SAMPLE_LOCK},
+	{"erts_proc_lock_", SAMPLE_LOCK},
+	{"pthread_mutex_", SAMPLE_LOCK},
+	{"__pthread_mutex_", SAMPLE_LOCK},
 };
 
 /* Kernel functions that determine the kind: the one nearest to the leaf decides.  A thread that
@@ -52,31 +76,88 @@ static const struct {
 	{"__x64_sys_sched_yield", SAMPLE_WAIT},
 };
 
-/* BIFs of erlang and erts_internal that work on ports or on code. */
-static const char *const port_bifs[] = {"port_command", "port_control",	 "port_connect",
-					"port_close",	"port_call",	 "open_port",
-					"port_info",	"port_set_data", "port_get_data"};
-static const char *const code_bifs[] = {
-	"prepare_loading",    "finish_loading",	      "load_module",
-	"check_process_code", "purge_module",	      "delete_module",
-	"make_stub_module",   "finish_after_on_load", "load_nif"};
+/* BIFs whose time has a kind of its own; "erlang" includes erts_internal, NULL: all of a module. */
+static const struct {
+	const char *module, *name;
+	enum sample_kind kind;
+} by_bif[] = {
+	{"ets", NULL, SAMPLE_ETS},
+	{"code", NULL, SAMPLE_CODE},
+	{"re", NULL, SAMPLE_REGEXP},
+	{"binary", NULL, SAMPLE_BINARY},
+	{"erlang", "port_command", SAMPLE_PORT},
+	{"erlang", "port_control", SAMPLE_PORT},
+	{"erlang", "port_connect", SAMPLE_PORT},
+	{"erlang", "port_close", SAMPLE_PORT},
+	{"erlang", "port_call", SAMPLE_PORT},
+	{"erlang", "open_port", SAMPLE_PORT},
+	{"erlang", "port_info", SAMPLE_PORT},
+	{"erlang", "port_set_data", SAMPLE_PORT},
+	{"erlang", "port_get_data", SAMPLE_PORT},
+	{"erlang", "prepare_loading", SAMPLE_CODE},
+	{"erlang", "finish_loading", SAMPLE_CODE},
+	{"erlang", "load_module", SAMPLE_CODE},
+	{"erlang", "check_process_code", SAMPLE_CODE},
+	{"erlang", "purge_module", SAMPLE_CODE},
+	{"erlang", "delete_module", SAMPLE_CODE},
+	{"erlang", "make_stub_module", SAMPLE_CODE},
+	{"erlang", "finish_after_on_load", SAMPLE_CODE},
+	{"erlang", "load_nif", SAMPLE_CODE},
+	{"erlang", "re_run", SAMPLE_REGEXP},
+	{"erlang", "term_to_binary", SAMPLE_TERM_FORMAT},
+	{"erlang", "term_to_iovec", SAMPLE_TERM_FORMAT},
+	{"erlang", "binary_to_term", SAMPLE_TERM_FORMAT},
+	{"erlang", "external_size", SAMPLE_TERM_FORMAT},
+	{"erlang", "binary_part", SAMPLE_BINARY},
+	{"erlang", "binary_to_list", SAMPLE_BINARY},
+	{"erlang", "bitstring_to_list", SAMPLE_BINARY},
+	{"erlang", "iolist_to_binary", SAMPLE_BINARY},
+	{"erlang", "list_to_binary", SAMPLE_BINARY},
+	{"erlang", "list_to_bitstring", SAMPLE_BINARY},
+	{"erlang", "split_binary", SAMPLE_BINARY},
+};
 
-static bool is_one_of(const char *name, const char *const *list, size_t nr)
+/* A BIF that traps goes on in another, as binary_to_list/1 in binary_to_list_continue/1. */
+static bool is_bif(const char *name, const char *bif)
 {
-	for (size_t i = 0; i < nr; i++) {
-		if (strcmp(name, list[i]) == 0)
-			return true;
-	}
-	return false;
+	size_t len = strlen(bif);
+
+	return strncmp(name, bif, len) == 0 &&
+	       (!name[len] || strcmp(name + len, "_continue") == 0 ||
+		strcmp(name + len, "_trap") == 0);
 }
 
-enum sample_kind kind_of_function(const char *name)
+static enum sample_kind kind_by_bif(const char *module, const char *name)
+{
+	if (strcmp(module, "erts_internal") == 0)
+		module = "erlang";
+	for (size_t i = 0; i < ARRAY_SIZE(by_bif); i++) {
+		if (strcmp(module, by_bif[i].module) == 0 &&
+		    (!by_bif[i].name || is_bif(name, by_bif[i].name)))
+			return by_bif[i].kind;
+	}
+	return SAMPLE_BIF;
+}
+
+static enum sample_kind kind_of_function(const char *name)
 {
 	for (size_t i = 0; name && i < ARRAY_SIZE(by_function); i++) {
 		if (strncmp(name, by_function[i].prefix, strlen(by_function[i].prefix)) == 0)
 			return by_function[i].kind;
 	}
 	return NR_SAMPLE_KINDS;
+}
+
+void native_kinds_add(struct native_kinds *k, const char *symbol)
+{
+	enum sample_kind kind = kind_of_function(symbol);
+
+	if (kind == SAMPLE_LOCK)
+		k->lock = true;
+	else if (kind == SAMPLE_FULL_GC)
+		k->full_gc = true;
+	else if (kind != NR_SAMPLE_KINDS)
+		k->outermost = kind;
 }
 
 static bool kind_by_kernel(const struct kind_evidence *e, enum sample_kind *kind)
@@ -101,29 +182,39 @@ static enum sample_kind kind_of_scheduler(const struct kind_evidence *e)
 		return SAMPLE_PORT;
 	if (kind_by_kernel(e, &kind))
 		return kind;
-	if (e->native != NR_SAMPLE_KINDS)
-		return e->native;
+	if (e->native.outermost != NR_SAMPLE_KINDS)
+		return e->native.outermost;
 	/* The flag is set while it waits busily, too, and just before and after it sleeps. */
 	return e->raw->sleep_flags & SSI_FLG_WAITING ? SAMPLE_WAIT : SAMPLE_SCHEDULER;
 }
 
+/* Copying and collecting are what they are whatever BIF they are for; work of a BIF that has a kind
+ * has that, and of any other BIF the kind that its C functions say. */
 static enum sample_kind kind_of_bif(const struct kind_evidence *e)
 {
-	bool internal =
-		strcmp(e->bif_module, "erlang") == 0 || strcmp(e->bif_module, "erts_internal") == 0;
+	enum sample_kind kind = e->nif ? SAMPLE_NIF : kind_by_bif(e->bif_module, e->bif_name);
 
-	if (e->nif)
-		return SAMPLE_NIF;
-	if (strcmp(e->bif_module, "ets") == 0)
-		return SAMPLE_ETS;
-	if (internal && is_one_of(e->bif_name, port_bifs, ARRAY_SIZE(port_bifs)))
-		return SAMPLE_PORT;
-	if ((internal && is_one_of(e->bif_name, code_bifs, ARRAY_SIZE(code_bifs))) ||
-	    strcmp(e->bif_module, "code") == 0)
-		return SAMPLE_CODE;
-	if (e->native == SAMPLE_COPY || e->native == SAMPLE_GC)
-		return e->native;
-	return SAMPLE_BIF;
+	switch (kind) {
+	case SAMPLE_NIF:
+	case SAMPLE_ETS:
+	case SAMPLE_PORT:
+	case SAMPLE_CODE:
+		return kind;
+	default:
+		break;
+	}
+	switch (e->native.outermost) {
+	case SAMPLE_COPY:
+	case SAMPLE_GC:
+		return e->native.outermost;
+	case SAMPLE_TERM_FORMAT:
+	case SAMPLE_REGEXP:
+	case SAMPLE_BINARY:
+	case SAMPLE_ALLOC:
+		return kind == SAMPLE_BIF ? e->native.outermost : kind;
+	default:
+		return kind;
+	}
 }
 
 static bool fragment_starts(const struct kind_evidence *e, const char *prefix)
@@ -163,8 +254,8 @@ static enum sample_kind kind_of_process(const struct kind_evidence *e)
 	if (fragment_starts(e, "process_main") || fragment_starts(e, "context_switch") ||
 	    fragment_starts(e, "do_schedule"))
 		return SAMPLE_SCHEDULER;
-	if (e->native != NR_SAMPLE_KINDS)
-		return e->native;
+	if (e->native.outermost != NR_SAMPLE_KINDS)
+		return e->native.outermost;
 	/* A helper of the VM that the code of the process called: microstate accounting counts it
 	 * as emulator.  If no Erlang code called it, as on a dirty scheduler, it is the scheduler's
 	 * own work. */
@@ -173,7 +264,7 @@ static enum sample_kind kind_of_process(const struct kind_evidence *e)
 		       : SAMPLE_SCHEDULER;
 }
 
-enum sample_kind kind_of_sample(const struct kind_evidence *e)
+static enum sample_kind kind_of_thread(const struct kind_evidence *e)
 {
 	if (e->thread == THREAD_OTHER)
 		return SAMPLE_OTHER;
@@ -182,4 +273,22 @@ enum sample_kind kind_of_sample(const struct kind_evidence *e)
 	if (e->thread == THREAD_UNKNOWN)
 		return SAMPLE_OTHER;
 	return kind_of_scheduler(e);
+}
+
+enum sample_kind kind_of_sample(const struct kind_evidence *e)
+{
+	enum sample_kind kind = kind_of_thread(e);
+
+	switch (kind) {
+	case SAMPLE_GC:
+		return e->native.full_gc ? SAMPLE_FULL_GC : kind;
+	case SAMPLE_NIF:
+	case SAMPLE_LITERAL_GC:
+	case SAMPLE_POLL:
+	case SAMPLE_WAIT:
+	case SAMPLE_OTHER:
+		return kind;
+	default:
+		return e->native.lock ? SAMPLE_LOCK : kind;
+	}
 }

@@ -16,7 +16,6 @@
 #include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/log.h"
-#include "beam/resolve/kind.h"
 #include "beam/resolve/resolve_internal.h"
 
 static bool in_ranges(const struct beam_resolver *r, raddr addr)
@@ -255,6 +254,9 @@ static const char *state_name(enum sample_kind kind)
 		[SAMPLE_SCHEDULER] = "[scheduler]",
 		[SAMPLE_TASK] = "[system tasks]",
 		[SAMPLE_LITERAL_GC] = "[literal gc]",
+		[SAMPLE_FULL_GC] = "[gc]",
+		[SAMPLE_LOCK] = "[locks]",
+		[SAMPLE_ALLOC] = "[allocators]",
 	};
 
 	return names[kind] ? names[kind] : "[scheduler]";
@@ -333,6 +335,8 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	if (!r->native.nr && raw->user_ip && raw->place != PLACE_JIT &&
 	    raw->place != PLACE_JIT_RUNTIME)
 		leaf = frame_of_native(r, names, raw->user_ip, &native);
+	if (!r->native.nr)
+		native_kinds_add(&r->native.kinds, native);
 	evidence = (struct kind_evidence){
 		.raw = raw,
 		.thread = thread->type,
@@ -340,7 +344,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 		.bif_name = call.name,
 		.nif = call.target.nif,
 		.fragment = call.fragment[0] ? call.fragment : NULL,
-		.native = r->native.nr ? r->native.kind : kind_of_function(native),
+		.native = r->native.kinds,
 		.entry = call.entry,
 		.kernel = kernel,
 		.nr_kernel = kernel_names(r, raw, kernel),

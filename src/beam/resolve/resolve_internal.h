@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "beam/code/callsite.h"
 #include "beam/code/jit.h"
+#include "beam/resolve/kind.h"
 #include "beam/resolve/resolve.h"
 #include "beam/term/pid.h"
 #include "beam/term/term.h"
@@ -60,7 +61,7 @@ struct native_stack {
 	raddr addrs[EBEAM_NATIVE_FRAMES];     /* leaf first; an address inside of each function */
 	uint32_t frames[EBEAM_NATIVE_FRAMES]; /* of these addresses, nr_named */
 	unsigned int nr_named;
-	enum sample_kind kind; /* kind_of_function() of the outermost of frames[] that has one */
+	struct native_kinds kinds; /* of frames[] */
 };
 
 struct beam_resolver {

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "beam/resolve/kind.h"
 #include "beam/resolve/resolve_internal.h"
 
 void resolve_cstack(struct resolver *base, const struct rec_raw_cstack *raw)
@@ -108,18 +107,15 @@ static bool is_loop(const char *symbol)
 void name_native(struct beam_resolver *r, struct names *names, bool process)
 {
 	struct native_stack *n = &r->native;
-	enum sample_kind kind;
 	const char *symbol;
 
-	n->kind = NR_SAMPLE_KINDS;
+	n->kinds = NATIVE_KINDS_NONE;
 	for (n->nr_named = 0; n->nr_named < n->nr; n->nr_named++) {
 		n->frames[n->nr_named] = frame_of_native(r, names, n->addrs[n->nr_named], &symbol);
 		/* Frames of the loop and its callers are the same for all processes. */
 		if (process && n->nr_named && symbol && is_loop(symbol))
 			break;
-		kind = kind_of_function(symbol);
-		if (kind != NR_SAMPLE_KINDS)
-			n->kind = kind;
+		native_kinds_add(&n->kinds, symbol);
 	}
 }
 

@@ -34,6 +34,12 @@ static const char *const kind_names[NR_SAMPLE_KINDS][2] = {
 	[SAMPLE_EXITING] = {"exiting", "Exiting processes"},
 	[SAMPLE_TASK] = {"task", "System tasks and signals"},
 	[SAMPLE_LITERAL_GC] = {"literal gc", "Literal collection"},
+	[SAMPLE_FULL_GC] = {"full gc", "Full-sweep GC"},
+	[SAMPLE_LOCK] = {"lock", "Locks"},
+	[SAMPLE_ALLOC] = {"alloc", "Allocators"},
+	[SAMPLE_TERM_FORMAT] = {"term format", "External term format"},
+	[SAMPLE_REGEXP] = {"regexp", "Regular expressions"},
+	[SAMPLE_BINARY] = {"binary", "Binaries"},
 };
 
 static const char *const status_names[NR_SAMPLE_STATUSES] = {

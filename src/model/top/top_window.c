@@ -54,10 +54,14 @@ enum top_share_kind top_share_of(enum sample_kind kind)
 	case SAMPLE_BIF:
 	case SAMPLE_ETS:
 	case SAMPLE_COPY:
+	case SAMPLE_TERM_FORMAT:
+	case SAMPLE_REGEXP:
+	case SAMPLE_BINARY:
 		return TOP_SHARE_BIF;
 	case SAMPLE_NIF:
 		return TOP_SHARE_NIF;
 	case SAMPLE_GC:
+	case SAMPLE_FULL_GC:
 	case SAMPLE_LITERAL_GC:
 		return TOP_SHARE_GC;
 	case SAMPLE_PORT:
@@ -80,6 +84,8 @@ enum top_share_kind top_share_of(enum sample_kind kind)
 	case SAMPLE_CODE:
 	case SAMPLE_SCHEDULER:
 	case SAMPLE_POLL:
+	case SAMPLE_LOCK:
+	case SAMPLE_ALLOC:
 	case SAMPLE_OTHER:
 	case NR_SAMPLE_KINDS:
 		break;

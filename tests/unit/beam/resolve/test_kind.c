@@ -24,6 +24,7 @@ struct row {
 	uint32_t state, flags;
 	const char *bif; /* "module:name", of a NIF with "nif " in front */
 	const char *fragment, *native, *entry;
+	const char *outer;     /* the function that called `native` */
 	const char *kernel[4]; /* leaf first */
 };
 
@@ -51,7 +52,7 @@ static const struct row rows[] = {
 	{"helper that copies", SAMPLE_COPY, IN_C, .native = "copy_struct_x"},
 	{"BIF", SAMPLE_BIF, IN_C, .bif = "lists:reverse", .fragment = "call_light_bif_shared",
 	 .native = "lists_reverse_2"},
-	{"BIF, no symbols", SAMPLE_BIF, IN_C, .bif = "erlang:term_to_binary",
+	{"BIF, no symbols", SAMPLE_BIF, IN_C, .bif = "erlang:integer_to_list",
 	 .fragment = "call_light_bif_shared"},
 	{"BIF that copies", SAMPLE_COPY, IN_C, .bif = "erlang:send", .native = "copy_struct_x"},
 	{"BIF that sends", SAMPLE_COPY, IN_C, .bif = "erlang:send",
@@ -87,6 +88,48 @@ static const struct row rows[] = {
 	{"fragment", SAMPLE_GC, IN_C, .fragment = "garbage_collect"},
 	{"entry", SAMPLE_GC, IN_C, .entry = "erts_garbage_collect_nobump"},
 	{"after a BIF", SAMPLE_GC, IN_C, .entry = "erts_gc_after_bif_call_lhf"},
+
+	{"full sweep", SAMPLE_FULL_GC, IN_C, .state = PSFLG_GC, .native = "sweep_new_heap",
+	 .outer = "full_sweep_heaps.isra.0"},
+	{"full sweep, dirty", SAMPLE_FULL_GC, DIRTY_CPU, .native = "full_sweep_heaps",
+	 .outer = "erts_garbage_collect_nobump"},
+	{"collection that allocates, and takes a lock for it", SAMPLE_GC, IN_C, .state = PSFLG_GC,
+	 .native = "ethr_mutex_lock", .outer = "erts_alcu_alloc"},
+
+	/* by names of C functions, or of the BIF */
+	{"lock of a table", SAMPLE_LOCK, IN_C, .bif = "ets:insert", .native = "ethr_rwmutex_rwlock",
+	 .outer = "db_put_hash"},
+	{"lock of a process", SAMPLE_LOCK, IN_C, .bif = "erlang:send",
+	 .native = "erts_proc_lock_failed"},
+	{"lock of a scheduler", SAMPLE_LOCK, IDLE, .native = "pthread_mutex_lock",
+	 .outer = "ethr_mutex_lock"},
+	{"lock of a NIF", SAMPLE_NIF, IN_C, .bif = "nif mine:f", .native = "pthread_mutex_lock"},
+	{"going to sleep takes a lock", SAMPLE_POLL, IDLE, .native = "ethr_mutex_lock",
+	 .outer = "erts_check_io"},
+	{"allocation of a BIF", SAMPLE_ALLOC, IN_C, .bif = "erlang:spawn_opt",
+	 .native = "mbc_alloc", .outer = "erts_alcu_alloc_thr_pref"},
+	{"allocation for a table", SAMPLE_ETS, IN_C, .bif = "ets:insert",
+	 .native = "erts_alcu_alloc_ts", .outer = "db_put_hash"},
+	{"allocation for a message", SAMPLE_COPY, IN_C, .native = "erts_alcu_alloc_ts",
+	 .outer = "erts_send_message"},
+	{"memory freed by others", SAMPLE_ALLOC, IDLE,
+	 .native = "erts_alloc_handle_delayed_dealloc"},
+	{"term format, no symbols", SAMPLE_TERM_FORMAT, IN_C, .bif = "erlang:binary_to_term"},
+	{"term format that allocates", SAMPLE_TERM_FORMAT, IN_C, .bif = "erlang:term_to_binary",
+	 .native = "erts_alcu_realloc_ts"},
+	{"distribution", SAMPLE_TERM_FORMAT, IN_C, .bif = "erlang:send", .native = "enc_term_int",
+	 .outer = "erts_encode_dist_ext"},
+	{"terms of a compressed table", SAMPLE_ETS, IN_C, .bif = "ets:lookup", .native = "dec_term",
+	 .outer = "db_get_hash"},
+	{"regular expression", SAMPLE_REGEXP, IN_C, .bif = "re:run", .native = "pcre2_match_8"},
+	{"regular expression, in its trap", SAMPLE_REGEXP, IN_C, .native = "match",
+	 .outer = "erts_pcre_exec"},
+	{"binary BIF", SAMPLE_BINARY, IN_C, .bif = "binary:split"},
+	{"BIF that goes on after a trap", SAMPLE_BINARY, IN_C,
+	 .bif = "erts_internal:list_to_binary_continue"},
+	{"binary BIF that collects", SAMPLE_GC, IN_C, .bif = "binary:split",
+	 .native = "erts_garbage_collect_nobump"},
+	{"bits matched by Erlang code", SAMPLE_BINARY, IN_C, .native = "erts_bs_get_integer_2"},
 
 	/* what others had a process do */
 	{"system task", SAMPLE_TASK, IN_C, .state = 1u << 21, .fragment = "process_main"},
@@ -160,13 +203,15 @@ static enum sample_kind kind_of_row(const struct row *row)
 		.raw = &raw,
 		.thread = row->thread,
 		.fragment = row->fragment,
-		.native = kind_of_function(row->native),
+		.native = NATIVE_KINDS_NONE,
 		.entry = row->entry,
 		.kernel = row->kernel,
 	};
 	char module[64] = "";
 	const char *bif = row->bif;
 
+	native_kinds_add(&e.native, row->native);
+	native_kinds_add(&e.native, row->outer);
 	while (e.nr_kernel < ARRAY_SIZE(row->kernel) && row->kernel[e.nr_kernel])
 		e.nr_kernel++;
 	if (bif && strncmp(bif, "nif ", 4) == 0) {
