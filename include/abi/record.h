@@ -394,6 +394,20 @@ enum frame_kind {
 	FRAME_STATE = 7, /* what a thread did, if it ran no Erlang code: [poll], [scheduler], ... */
 };
 
+/* Where the name of a native function comes from. */
+enum symbol_source {
+	SYMBOL_SOURCE_NONE =
+		0, /* it has none; not a native function; captures of before: not known */
+	SYMBOL_SOURCE_SYMTAB = 1,
+	SYMBOL_SOURCE_DYNSYM = 2,     /* exported, of a file without .symtab */
+	SYMBOL_SOURCE_DEBUG_FILE = 3, /* symbols of another file of the same build */
+	SYMBOL_SOURCE_PLT = 4,	      /* a stub, named after what it calls */
+	SYMBOL_SOURCE_IMPORT = 5,     /* by which the emulator imports it (IFUNC) */
+	SYMBOL_SOURCE_REFERENCE = 6,  /* equal code in a build with symbols (code_match.h) */
+	SYMBOL_SOURCE_PROBE = 7,      /* found for a probe, by what its code does */
+	NR_SYMBOL_SOURCES
+};
+
 struct rec_function {
 	struct rec_header h;
 	uint32_t id;
@@ -401,7 +415,7 @@ struct rec_function {
 	uint32_t name;	 /* string id */
 	int32_t arity;	 /* -1 = none */
 	uint32_t kind;	 /* enum frame_kind */
-	uint32_t pad;
+	uint32_t symbol_source; /* enum symbol_source */
 };
 
 struct rec_frame {

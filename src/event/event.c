@@ -45,13 +45,15 @@ static int decode_function(struct event *ev, const char *bytes, size_t size)
 {
 	struct rec_function rec;
 
-	if (COPY_RECORD(&rec, bytes, size) || rec.kind > FRAME_STATE || rec.arity < -1)
+	if (COPY_RECORD(&rec, bytes, size) || rec.kind > FRAME_STATE || rec.arity < -1 ||
+	    rec.symbol_source >= NR_SYMBOL_SOURCES)
 		return -EINVAL;
 	ev->u.function.id = rec.id;
 	ev->u.function.module = rec.module;
 	ev->u.function.name = rec.name;
 	ev->u.function.arity = rec.arity;
 	ev->u.function.kind = rec.kind;
+	ev->u.function.symbol_source = rec.symbol_source;
 	return 0;
 }
 
@@ -336,6 +338,9 @@ int event_define(struct names *n, const struct event *ev)
 		rc = names_define_function(n, ev->u.function.id, ev->u.function.module,
 					   ev->u.function.name, ev->u.function.arity,
 					   ev->u.function.kind);
+		if (rc == 0)
+			names_set_symbol_source(n, ev->u.function.id,
+						(enum symbol_source)ev->u.function.symbol_source);
 		break;
 	case REC_FRAME:
 		rc = names_define_frame(n, ev->u.frame.id, ev->u.frame.function, ev->u.frame.file,

@@ -28,7 +28,7 @@ struct event {
 		struct {
 			uint32_t id, module, name;
 			int32_t arity;
-			uint32_t kind;
+			uint32_t kind, symbol_source;
 		} function;
 		struct {
 			uint32_t id, function, file, line;

@@ -83,6 +83,7 @@ static void define_function(struct record_queue *q, uint32_t id)
 	rec->name = f->name_id;
 	rec->arity = f->arity;
 	rec->kind = f->kind;
+	rec->symbol_source = f->symbol_source;
 }
 
 static void define_frame(struct record_queue *q, uint32_t id)

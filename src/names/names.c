@@ -440,6 +440,14 @@ uint32_t names_intern_function(struct names *n, uint32_t module, uint32_t name, 
 	return intern(n, NAMES_FUNCTIONS, hash, function_equal, &entry, is_new);
 }
 
+void names_set_symbol_source(struct names *n, uint32_t function, enum symbol_source source)
+{
+	struct name_function *f = (struct name_function *)names_function(n, function);
+
+	if (f)
+		f->symbol_source = source;
+}
+
 uint32_t names_intern_frame(struct names *n, uint32_t function, uint32_t file, uint32_t line,
 			    bool *is_new)
 {

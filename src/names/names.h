@@ -33,6 +33,7 @@ struct name_function {
 	const char *name;
 	int32_t arity; /* -1 = none */
 	enum frame_kind kind;
+	enum symbol_source symbol_source; /* not part of what is equal */
 	uint32_t module_id, name_id;
 };
 
@@ -86,6 +87,9 @@ uint32_t names_intern_process(struct names *n, uint64_t epid, uint32_t pid, uint
 			      uint32_t label, uint32_t initial_call, bool *is_new);
 uint32_t names_intern_thread(struct names *n, uint32_t os_tid, enum thread_type type,
 			     uint16_t scheduler, uint32_t name, bool *is_new);
+
+/* Nothing if there is no such function. */
+void names_set_symbol_source(struct names *n, uint32_t function, enum symbol_source source);
 
 /*
  * Defining.  0; -EINVAL: id is not the next of its kind, it refers to an unknown id, or a stack is

@@ -54,6 +54,7 @@ struct cached {
 struct named {
 	raddr start; /* key */
 	char *name;
+	enum symbol_source source;
 };
 
 struct objects {
@@ -259,7 +260,7 @@ static void describe(const struct mapping *m, const struct proc_map *map, raddr 
 	const struct elf_file *elf = m->object->elf, *debug = m->object->debug;
 	uint64_t at = addr - m->bias, start, end;
 	struct elf_symbol symbol;
-	bool stub;
+	enum symbol_source source = SYMBOL_SOURCE_NONE;
 
 	*out = (struct object_function){.object = m->object->name, .offset = addr};
 	if (!m->has_bias) {
@@ -273,33 +274,45 @@ static void describe(const struct mapping *m, const struct proc_map *map, raddr 
 		out->start = start + m->bias;
 		out->end = end + m->bias;
 	}
-	stub = elf_file_stub_at(elf, at, &symbol);
-	if (stub || elf_file_symbol_at(elf, at, &symbol) ||
-	    (debug && elf_file_symbol_at(debug, at, &symbol))) {
+	if (elf_file_stub_at(elf, at, &symbol))
+		source = SYMBOL_SOURCE_PLT;
+	else if (elf_file_symbol_at(elf, at, &symbol))
+		source = elf_file_is_stripped(elf) ? SYMBOL_SOURCE_DYNSYM : SYMBOL_SOURCE_SYMTAB;
+	else if (debug && elf_file_symbol_at(debug, at, &symbol))
+		source = SYMBOL_SOURCE_DEBUG_FILE;
+	if (source != SYMBOL_SOURCE_NONE) {
 		out->symbol = symbol.name;
-		if (stub || out->start == out->end) {
+		out->source = source;
+		if (source == SYMBOL_SOURCE_PLT || out->start == out->end) {
 			out->start = symbol.addr + m->bias;
 			out->end = out->start + symbol.size;
 		}
 	}
 }
 
-void objects_name(struct objects *o, raddr start, const char *name)
+void objects_name(struct objects *o, raddr start, const char *name, enum symbol_source source)
 {
+	struct named *n;
+
 	if (start == 0 || o->named.nr >= OBJECTS_MAX_NAMED || keytab_find(&o->named, start))
 		return;
-	((struct named *)keytab_add(&o->named, start))->name = xstrdup(name);
+	n = keytab_add(&o->named, start);
+	n->name = xstrdup(name);
+	n->source = source;
 	if (o->has_cached)
 		memset(o->cache, 0, sizeof(o->cache));
 	o->has_cached = false;
 }
 
-static const char *name_of(const struct objects *o, const struct object_function *f)
+static void take_name(const struct objects *o, struct object_function *f)
 {
 	const struct named *n =
 		f->start != f->end && f->start ? keytab_find(&o->named, f->start) : NULL;
 
-	return n ? n->name : NULL;
+	if (n) {
+		f->symbol = n->name;
+		f->source = n->source;
+	}
 }
 
 int objects_find(struct objects *o, raddr addr, struct object_function *out)
@@ -317,7 +330,7 @@ int objects_find(struct objects *o, raddr addr, struct object_function *out)
 		return -ENOENT;
 	describe(resolve_mapping(o, (size_t)(map - o->maps.data)), map, addr, out);
 	if (!out->symbol)
-		out->symbol = name_of(o, out);
+		take_name(o, out);
 	*c = (struct cached){.addr = addr, .function = *out};
 	o->has_cached = true;
 	return 0;
@@ -381,7 +394,7 @@ void objects_name_imports(struct objects *o, struct mem *mem, const struct elf_f
 		if (mem_read_u64(mem, imports[i].slot + bias, &value) == 0 &&
 		    objects_find(o, value, &f) == 0 && !f.symbol && f.start == value &&
 		    f.start != f.end && objects_elf(o, value, &other) != elf)
-			objects_name(o, value, imports[i].name);
+			objects_name(o, value, imports[i].name, SYMBOL_SOURCE_IMPORT);
 	}
 	free(imports);
 }

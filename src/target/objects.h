@@ -10,6 +10,7 @@
 #ifndef EBEAM_TARGET_OBJECTS_H
 #define EBEAM_TARGET_OBJECTS_H
 
+#include "abi/record.h"
 #include "target/core.h"
 #include "target/elf.h"
 #include "target/proc.h"
@@ -18,6 +19,7 @@ struct objects;
 
 struct object_function {
 	const char *object; /* base name of the file: "beam.smp", "libc.so.6", "[vdso]"; "[anon]" */
+	enum symbol_source source; /* of symbol */
 	const char *symbol; /* name of the symbol whose range holds the address, or the one that
 			     * objects_name() has set; else NULL */
 	uint64_t offset;    /* file offset of the function's start (by its FDE); of the address
@@ -35,7 +37,7 @@ int objects_find(struct objects *o, raddr addr, struct object_function *out);
 /* Sets the name of the function at `start`, which no symbol covers; copies `name`.  Names beyond
  * OBJECTS_MAX_NAMED are ignored. */
 #define OBJECTS_MAX_NAMED 65536
-void objects_name(struct objects *o, raddr start, const char *name);
+void objects_name(struct objects *o, raddr start, const char *name, enum symbol_source source);
 /* Names functions without symbols after the symbol by which `elf` imports them, as memcpy(), whose
  * variant the C library chooses for the processor (IFUNC).  Reads the import slots from mem. */
 void objects_name_imports(struct objects *o, struct mem *mem, const struct elf_file *elf,

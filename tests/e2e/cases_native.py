@@ -7,7 +7,7 @@ import pathlib
 import re
 import subprocess
 
-from harness import Failure, case, check, check_equal
+from harness import Failure, case, check, check_equal, check_in
 from nodes import HERE
 
 IN_PAIRS = True
@@ -122,11 +122,21 @@ def debug_file(ctx):
     subprocess.run(["strip", library], check=True)
     node.ask("native_calls", "load", library.removesuffix(".so"))
     check_chain(ctx, node, f"stripped-{ctx.otp}", "busy")
+    name = os.path.basename(library)
+    node.start("native_calls", "busy")
+    path = ctx.ebeam.capture(node, 1)
+    node.stop("native_calls")
+    sources = {mfa: f["symbol_source"] for mfa, f in ctx.ebeam.report(path).functions.items()}
+    check_equal(sources[f"{name}:native_spin"], "debug file", "symbol_source")
+    check_equal({s for f, s in sources.items() if f.startswith(name + ":native_")}, {"debug file"}, "symbol_source")
+    check_equal(sources["native_calls:busy/1"], None, "of Erlang functions")
+    text = ctx.ebeam.ok("report", path, "-f", "text", "--symbol-source").out
+    check_in("SYMBOL SOURCE", text, "heading")
+    check(re.search(rf"native +debug file +{name}:native_spin", text), text)
     os.rename(place, place + ".away")
     ctx.cleanup(os.rename, place + ".away", place)
     node.start("native_calls", "busy")
     without = ctx.ebeam.record(node, 1)
-    name = os.path.basename(library)
     check(any(f.startswith(name + "+0x") for f in without.frames()), f"frames: {without.hottest()}")
     check(not any("native_spin" in f for f in without.frames()), f"frames: {without.hottest()}")
 
@@ -173,3 +183,9 @@ def named(ctx):
     check_equal(len(found), 1, f"the first reference that is tried is of this build: {err}")
     (_, nr, of), = found
     check(int(nr) > 0.98 * int(of), f"{found}")
+    with ctx.workload("gc_heavy"):
+        profile = ctx.ebeam.record(ctx.node, 2)
+    for name, source in (("full_sweep_heaps", "reference"), ("garbage_collect", "reference")):
+        # Functions that are exported have their name from there.
+        found = {f["symbol_source"] for f in profile.functions.values() if f["mfa"].startswith(f"beam.smp:{name}")}
+        check(source in found and found <= {source, "dynsym"}, f"{name}: {found}; {profile.hottest()}")

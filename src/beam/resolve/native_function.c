@@ -20,7 +20,8 @@ static void name_functions(struct beam_node *n, bool wait)
 	nr = function_names_list(n->function_names, &names);
 	n->functions_named = true;
 	for (size_t i = 0; i < nr; i++)
-		objects_name(n->objects, names[i].addr + n->bias, names[i].name);
+		objects_name(n->objects, names[i].addr + n->bias, names[i].name,
+			     SYMBOL_SOURCE_REFERENCE);
 }
 
 int native_function(struct beam_node *n, raddr addr, bool wait, struct object_function *out)

@@ -115,14 +115,17 @@ uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr add
 			 const char **symbol)
 {
 	struct object_function f;
+	uint32_t frame;
 	char name[256];
 
 	*symbol = NULL;
 	if (native_function(r->node, addr, false, &f))
 		return frame_of_name(names, NULL, "[unknown]", -1, FRAME_NATIVE);
 	*symbol = f.symbol;
-	return frame_of_name(names, f.symbol ? f.object : NULL,
-			     native_function_name(&f, name, sizeof(name)), -1, FRAME_NATIVE);
+	frame = frame_of_name(names, f.symbol ? f.object : NULL,
+			      native_function_name(&f, name, sizeof(name)), -1, FRAME_NATIVE);
+	names_set_symbol_source(names, names_frame(names, frame)->function, f.source);
+	return frame;
 }
 
 static uint32_t atom_string(struct beam_resolver *r, struct names *names, uint64_t term)

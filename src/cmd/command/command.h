@@ -47,6 +47,7 @@ enum option_id {
 	OPTION_NATIVE,	     /* --native full|leaf|none */
 	OPTION_NO_NATIVE,    /* --no-native */
 	OPTION_NO_KERNEL,    /* --no-kernel */
+	OPTION_SYMBOLS,	     /* --symbol-source */
 	OPTION_IDLE,	     /* --idle */
 	OPTION_MIN_COMPLETE, /* --min-complete PCT */
 	OPTION_MAX_OVERHEAD, /* --max-overhead PCT */
@@ -134,7 +135,8 @@ struct options {
 	unsigned int depth, size;
 	bool tree, terms, elixir, heap, mailbox, waits, old_code, show_secrets;
 	unsigned int limit; /* 0 = not given */
-	bool json, lines, kinds, no_native, no_kernel, idle, dry_run, man, markdown, help;
+	bool json, lines, kinds, no_native, no_kernel, symbol_source, idle, dry_run, man, markdown,
+		help;
 	int verbosity; /* log level: -1 = -q, n = n times -v */
 	enum color_mode color;
 	enum snapshot_by by;

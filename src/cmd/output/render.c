@@ -262,7 +262,9 @@ struct table_options render_table_options(const struct command_context *ctx, con
 int render_emit(const struct render *r, const struct options *opt, const struct snapshot *s,
 		FILE *f, struct error *err)
 {
-	struct hot_options hot = {.limit = opt->limit, .color = render_color(opt, f)};
+	struct hot_options hot = {.limit = opt->limit,
+				  .color = render_color(opt, f),
+				  .symbol_source = opt->symbol_source};
 
 	if (r->text)
 		return hot_write(f, s, &hot, err);

@@ -136,8 +136,8 @@ const struct command commands[] = {
 			"  ebeam record -p rabbit@host --mode wait -d 10 -o wait.html\n"
 			"  ebeam record -p 4711 --mode gc --weight words -d 30 -f text",
 		.options = OPTIONS(OPTIONS_RENDER, OPTIONS_NODE, OPT(DURATION), OPT(FREQ),
-				   OPT(MODE), OPT(WEIGHT), OPT(MIN_COMPLETE), OPT(MAX_OVERHEAD),
-				   OPTIONS_PROBES, OPT(DRY_RUN), OPT(CAPTURE)),
+				   OPT(MODE), OPT(WEIGHT), OPT(SYMBOLS), OPT(MIN_COMPLETE),
+				   OPT(MAX_OVERHEAD), OPTIONS_PROBES, OPT(DRY_RUN), OPT(CAPTURE)),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_CAPTURE | FORMATS_TIMELINE,
 		.run = cmd_record,
 	},
@@ -159,7 +159,8 @@ const struct command commands[] = {
 			"truncated "
 			"capture is shown as far as it goes, with a warning and exit code 7. FILE "
 			"may be - for standard input.",
-		.options = OPTIONS(OPTIONS_RENDER, OPT(MIN_COMPLETE), OPT(MODE), OPT(WEIGHT)),
+		.options = OPTIONS(OPTIONS_RENDER, OPT(SYMBOLS), OPT(MIN_COMPLETE), OPT(MODE),
+				   OPT(WEIGHT)),
 		.min_args = 1,
 		.max_args = 1,
 		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_TIMELINE,

@@ -266,6 +266,8 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		"the same as --native none", NULL, FLAG(no_native)},
 	[OPTION_NO_KERNEL] = {0, "no-kernel", NULL,
 		"leave out frames of the kernel", NULL, FLAG(no_kernel)},
+	[OPTION_SYMBOLS] = {0, "symbol-source", NULL,
+		"-f text: where the names of C functions come from", NULL, FLAG(symbol_source)},
 	[OPTION_IDLE] = {0, "idle", NULL,
 		"show waiting schedulers too", NULL, FLAG(idle)},
 	[OPTION_MIN_COMPLETE] = {0, "min-complete", "PCT",

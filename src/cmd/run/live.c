@@ -223,7 +223,7 @@ static void name_functions(struct beam_node *n, const struct source_plan *plan)
 
 		if (!p->path && !p->is_instruction && p->addr && !p->at_return &&
 		    !(p->kinds & driver_source_kinds()) && !strchr(p->symbol, '.'))
-			objects_name(n->objects, p->addr + n->bias, p->symbol);
+			objects_name(n->objects, p->addr + n->bias, p->symbol, SYMBOL_SOURCE_PROBE);
 	}
 }
 

@@ -54,6 +54,13 @@ static const char *const frame_kind_names[] = {
 	[FRAME_ELIDED] = "elided", [FRAME_STATE] = "state",
 };
 
+static const char *const symbol_source_names[NR_SYMBOL_SOURCES] = {
+	[SYMBOL_SOURCE_SYMTAB] = "symtab",	   [SYMBOL_SOURCE_DYNSYM] = "dynsym",
+	[SYMBOL_SOURCE_DEBUG_FILE] = "debug file", [SYMBOL_SOURCE_PLT] = "plt",
+	[SYMBOL_SOURCE_IMPORT] = "import",	   [SYMBOL_SOURCE_REFERENCE] = "reference",
+	[SYMBOL_SOURCE_PROBE] = "probe",
+};
+
 static const char *const by_names[] = {
 	[SNAPSHOT_BY_NAME] = "name",
 	[SNAPSHOT_BY_PROCESS] = "process",
@@ -156,6 +163,11 @@ const char *frame_kind_name(enum frame_kind kind)
 {
 	return (unsigned int)kind < ARRAY_SIZE(frame_kind_names) ? frame_kind_names[kind]
 								 : "unknown";
+}
+
+const char *symbol_source_name(enum symbol_source source)
+{
+	return (unsigned int)source < NR_SYMBOL_SOURCES ? symbol_source_names[source] : NULL;
 }
 
 const char *snapshot_native_name(enum snapshot_native native)

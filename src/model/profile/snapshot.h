@@ -55,6 +55,7 @@ struct snap_function {	  /* merged over lines; sorted by self, then total, then 
 	const char *module;
 	const char *file; /* NULL = unknown */
 	enum frame_kind kind;
+	enum symbol_source symbol_source;
 	uint64_t self, total; /* samples with it as leaf; anywhere in the stack */
 };
 
@@ -133,11 +134,12 @@ void snapshot_add_margin_key(struct strbuf *out, enum sample_kind kind);
 /* Whether a sample of this kind is a state of a process, running or not. */
 bool sample_kind_is_state(enum sample_kind kind);
 
-/* Names of enum values: "gc", "GC"; "complete"; "erlang". */
+/* Names of enum values: "gc", "GC"; "complete"; "erlang"; "debug file", NULL for none. */
 const char *sample_kind_name(enum sample_kind kind);  /* json and labels */
 const char *sample_kind_title(enum sample_kind kind); /* for people */
 const char *sample_status_name(enum sample_status status);
 const char *frame_kind_name(enum frame_kind kind);
+const char *symbol_source_name(enum symbol_source source);
 const char *snapshot_by_name(enum snapshot_by by);
 const char *snapshot_native_name(enum snapshot_native native);
 

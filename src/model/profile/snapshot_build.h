@@ -47,6 +47,7 @@ struct build_function {
 	const char *name;
 	const char *module;
 	enum frame_kind kind;
+	enum symbol_source symbol_source;
 	struct build_place place;
 	uint64_t self, total;
 };

@@ -165,6 +165,7 @@ static uint32_t make_frame(struct builder *b, const struct name_frame *nf)
 		.name = build_function_text(b, nf->function),
 		.module = module_text(b, nfn),
 		.kind = nfn->kind,
+		.symbol_source = nfn->symbol_source,
 	};
 	struct build_frame frame = {
 		.name = function.name,

@@ -331,6 +331,7 @@ static void write_functions(struct builder *b)
 			.module = f->module,
 			.file = f->place.file,
 			.kind = f->kind,
+			.symbol_source = f->symbol_source,
 			.self = f->self,
 			.total = f->total,
 		};

@@ -67,6 +67,14 @@ static void function_kind(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addstr(out, frame_kind_name(((const struct snap_function *)row)->kind));
 }
 
+static void function_source(struct strbuf *out, const void *row, const void *ctx)
+{
+	const char *name = symbol_source_name(((const struct snap_function *)row)->symbol_source);
+
+	(void)ctx;
+	strbuf_addstr(out, name ? name : "");
+}
+
 #define FUNCTION(name, title, type, member)                                                        \
 	TABLE_FIELD(name, title, type, struct snap_function, member)
 
@@ -75,6 +83,7 @@ const struct table_column function_columns[] = {
 	{FUNCTION("samples", "SAMPLES", COUNT, self)},
 	{FUNCTION("total", "TOTAL", COUNT, total), .text = function_total},
 	{"kind", "KIND", .text = function_kind},
+	{"symbol_source", "SYMBOL SOURCE", .text = function_source, .hidden = true},
 	{FUNCTION("function", "FUNCTION", TEXT, name)},
 	{0},
 };
@@ -247,6 +256,7 @@ int hot_write_section(FILE *f, const char *title, const struct table *t,
 		.limit = o->limit ? o->limit : HOT_DEFAULT_LIMIT,
 		.indent = 2,
 		.color = o->color,
+		.also = o->symbol_source ? "symbol_source" : NULL,
 	};
 
 	if (t->nr_rows > options.limit)

@@ -19,6 +19,7 @@
 struct hot_options {
 	unsigned int limit; /* rows of each table; 0 = HOT_DEFAULT_LIMIT */
 	bool color;
+	bool symbol_source; /* with the column of that name */
 };
 
 /* Rows are struct snap_function; ctx points to a uint64_t, the number of all samples (100 %). */

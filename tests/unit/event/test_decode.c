@@ -305,6 +305,9 @@ static void test_bad_content(void **state)
 	assert_int_equal(
 		decode_changed(REC_FUNCTION, offsetof(struct rec_function, arity), (uint32_t)-2),
 		-EINVAL);
+	assert_int_equal(decode_changed(REC_FUNCTION, offsetof(struct rec_function, symbol_source),
+					NR_SYMBOL_SOURCES),
+			 -EINVAL);
 	assert_true(decode_changed(REC_FUNCTION, offsetof(struct rec_function, arity),
 				   (uint32_t)-1) > 0);
 	assert_int_equal(

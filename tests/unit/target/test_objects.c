@@ -270,8 +270,8 @@ static void names_from_elsewhere(void **state)
 		objects_close(o);
 		skip();
 	}
-	objects_name(o, f.start, "found_by_proof");
-	objects_name(o, own, "no_name_for_what_has_one");
+	objects_name(o, f.start, "found_by_proof", SYMBOL_SOURCE_PROBE);
+	objects_name(o, own, "no_name_for_what_has_one", SYMBOL_SOURCE_PROBE);
 	assert_int_equal(objects_find(o, f.end - 1, &named), 0);
 	assert_string_equal(named.symbol, "found_by_proof");
 	assert_int_equal(named.start, f.start);
@@ -279,7 +279,7 @@ static void names_from_elsewhere(void **state)
 	assert_string_equal(named.symbol, "objects_test_function");
 	for (unsigned int i = 0; i < 2 * OBJECTS_MAX_NAMED; i++) {
 		snprintf(name, sizeof(name), "f%u", i);
-		objects_name(o, 16 * (raddr)i, name);
+		objects_name(o, 16 * (raddr)i, name, SYMBOL_SOURCE_REFERENCE);
 	}
 	assert_int_equal(objects_find(o, f.start, &named), 0);
 	assert_string_equal(named.symbol, "found_by_proof");
