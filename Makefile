@@ -27,7 +27,7 @@ PROTOC  ?= protoc-c
 PKG_CONFIG ?= pkg-config
 EMULATOR ?=
 PROGRAM ?= $(B)/ebeam
-PKGS    := libbpf libelf libdw zlib jansson libprotobuf-c capstone libpcre2-8 ncursesw libutf8proc
+PKGS    := libbpf libelf libdw liblzma zlib jansson libprotobuf-c capstone libpcre2-8 ncursesw libutf8proc
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(patsubst $(B)/%,%,$@)')

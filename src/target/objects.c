@@ -370,6 +370,15 @@ struct elf_file *objects_code(struct objects *o, raddr addr, uint64_t *bias)
 	return elf_at(o, map && map->x ? map : NULL, bias);
 }
 
+const struct elf_file *objects_debug(const struct objects *o, const struct elf_file *elf)
+{
+	for (size_t i = 0; i < o->objects.len; i++) {
+		if (o->objects.data[i]->elf == elf)
+			return o->objects.data[i]->debug;
+	}
+	return NULL;
+}
+
 bool objects_file(const struct objects *o, size_t i, const char **name, const char **build_id)
 {
 	const struct object *obj;

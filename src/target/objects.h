@@ -3,8 +3,8 @@
  * Names for native addresses of a process, live or left as a core file: the mapped file and the
  * function.  Files are opened on first use: for a core as core.h describes; for a live process by
  * /proc/PID/map_files (the right file in any mount namespace, even if deleted), else
- * /proc/PID/root, else /proc/PID/exe.  A stripped file has the symbols of its debug file, if there
- * is one for its build id below /usr/lib/debug, in the process's root directory or of the host.
+ * /proc/PID/root, else /proc/PID/exe.  A stripped file has the symbols of its debug file, found
+ * by build id or .gnu_debuglink, or of .gnu_debugdata (objects_internal.h).
  * Results are cached.
  */
 #ifndef EBEAM_TARGET_OBJECTS_H
@@ -49,6 +49,8 @@ const char *object_function_name(const struct object_function *f, char *buf, siz
 struct elf_file *objects_elf(struct objects *o, raddr addr, uint64_t *bias);
 /* As objects_elf(), but NULL if the mapping is not executable. */
 struct elf_file *objects_code(struct objects *o, raddr addr, uint64_t *bias);
+/* The file that has the symbols of this one, which an address was looked up in; NULL = none. */
+const struct elf_file *objects_debug(const struct objects *o, const struct elf_file *elf);
 /* Base name, and build id ("" = none, or it could not be opened), of the i-th file in which an
  * address was looked up; false = i is past the last.  Valid until objects_close(). */
 bool objects_file(const struct objects *o, size_t i, const char **name, const char **build_id);

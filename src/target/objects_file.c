@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -29,8 +28,6 @@
 
 /* The vDSO is two to four pages. */
 #define VDSO_MAX_SIZE ((size_t)1 << 20)
-/* Larger debug files of containers are not used. */
-#define DEBUG_COPY_MAX ((ssize_t)64 << 20)
 
 /* overlayfs and btrfs: stat() reports another device number than maps, but the same inode. */
 static bool device_is_virtual(int fd)
@@ -49,9 +46,7 @@ static bool is_mapped_file(int fd, const struct stat *st, const struct proc_map 
 	       device_is_virtual(fd);
 }
 
-/* Opens a regular file, as opening a device can have effects.  -1: that failed, or the file is not
- * the one of the mapping `check` (by device and inode; NULL = any). */
-static int open_regular(const char *path, const struct proc_map *check)
+int objects_open_regular(const char *path, const struct proc_map *check)
 {
 	struct stat st;
 	int fd;
@@ -77,21 +72,21 @@ static int open_mapped_file(int os_pid, const struct proc_map *map, char path[OB
 
 	snprintf(path, OBJECTS_PATH_SIZE, "/proc/%d/map_files/%llx-%llx", os_pid,
 		 (unsigned long long)map->start, (unsigned long long)map->end);
-	fd = open_regular(path, NULL);
+	fd = objects_open_regular(path, NULL);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, OBJECTS_PATH_SIZE, "/proc/%d/root%s", os_pid, map->path);
-	fd = open_regular(path, map);
+	fd = objects_open_regular(path, map);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, OBJECTS_PATH_SIZE, "%s", map->path);
-	fd = open_regular(path, map);
+	fd = objects_open_regular(path, map);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, OBJECTS_PATH_SIZE, "/proc/%d/exe", os_pid);
-	fd = open_regular(path, map);
+	fd = objects_open_regular(path, map);
 	if (fd < 0 && proc_exe(os_pid, exe, sizeof(exe), NULL) == 0 && strcmp(exe, map->path) == 0)
-		fd = open_regular(path, NULL);
+		fd = objects_open_regular(path, NULL);
 	return fd;
 }
 
@@ -143,66 +138,4 @@ struct elf_file *objects_open_elf(int os_pid, const struct proc_map *map)
 	if (elf_file_open(&elf, fd, map->path, &err) != 0)
 		log_debug("pid %d: %s", os_pid, err.msg);
 	return elf;
-}
-
-/* A copy in memory of a file that its owner may truncate while it is mapped, which would end ebeam
- * by SIGBUS; closes fd.  -1: it is too large, or cannot be read. */
-static int copy_file(int fd)
-{
-	int copy = memfd_create("debug", MFD_CLOEXEC);
-	ssize_t size = 0, n = 1;
-
-	while (copy >= 0 && n > 0 && size <= DEBUG_COPY_MAX) {
-		n = sendfile(copy, fd, NULL, DEBUG_COPY_MAX);
-		size += n;
-	}
-	close(fd);
-	if (copy >= 0 && (n < 0 || size > DEBUG_COPY_MAX)) {
-		close(copy);
-		copy = -1;
-	}
-	return copy;
-}
-
-static struct elf_file *open_same_build(const char *path, const char *build_id, bool foreign)
-{
-	int fd = open_regular(path, NULL);
-	struct elf_file *elf;
-
-	if (fd >= 0 && foreign)
-		fd = copy_file(fd);
-	if (fd < 0 || elf_file_open(&elf, fd, path, NULL) != 0)
-		return NULL;
-	if (strcmp(elf_file_build_id(elf), build_id) == 0 && !elf_file_is_stripped(elf))
-		return elf;
-	elf_file_close(elf);
-	return NULL;
-}
-
-/* False if the root directory of the process is ebeam's own, or cannot be known. */
-static bool has_own_root(const char *root)
-{
-	struct stat its, ours;
-
-	return stat(root, &its) == 0 && stat("/", &ours) == 0 &&
-	       (its.st_ino != ours.st_ino || its.st_dev != ours.st_dev);
-}
-
-struct elf_file *objects_open_debug(int os_pid, const struct elf_file *elf)
-{
-	const char *id = elf_file_build_id(elf);
-	char path[OBJECTS_PATH_SIZE], root[32];
-	struct elf_file *debug = NULL;
-
-	if (!elf_file_is_stripped(elf) || strlen(id) < 3)
-		return NULL;
-	snprintf(root, sizeof(root), "/proc/%d/root", os_pid);
-	for (int host = os_pid && has_own_root(root) ? 0 : 1; host < 2 && !debug; host++) {
-		snprintf(path, sizeof(path), "%s/usr/lib/debug/.build-id/%.2s/%s.debug",
-			 host ? "" : root, id, id + 2);
-		debug = open_same_build(path, id, !host);
-	}
-	if (debug)
-		log_debug("symbols of %s: %s", elf_file_name(elf), path);
-	return debug;
 }

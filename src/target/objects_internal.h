@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by objects.c (object and function of an address) and objects_file.c (opening files). */
+/* Shared by objects.c (object and function of an address), objects_file.c (opening files)
+ * and objects_debug.c (symbols of stripped files). */
 #ifndef EBEAM_TARGET_OBJECTS_INTERNAL_H
 #define EBEAM_TARGET_OBJECTS_INTERNAL_H
 
@@ -7,8 +8,16 @@
 
 /* Opens the mapped file, or a copy of the vDSO; NULL if that fails or it is no ELF file. */
 struct elf_file *objects_open_elf(int os_pid, const struct proc_map *map);
-/* Opens the debug file of a stripped file, by build id, below /usr/lib/debug of the process's root
- * directory (os_pid 0: of none) or of the host; NULL if there is none. */
+/* Opens a regular file, as opening a device can have effects.  -1: that failed, or the file is not
+ * the one of the mapping `check` (by device and inode; NULL = any). */
+int objects_open_regular(const char *path, const struct proc_map *check);
+
+/*
+ * Symbols of a stripped file, NULL if there are none: of its debug file below /usr/lib/debug, by
+ * build id; of the one that .gnu_debuglink names, if its CRC is right; of the one in the cache of
+ * the debuginfod client; or those in the file itself, compressed (.gnu_debugdata).  The first two
+ * are sought in the root directory of the process (os_pid 0: of none), then of the host.
+ */
 struct elf_file *objects_open_debug(int os_pid, const struct elf_file *elf);
 
 #endif

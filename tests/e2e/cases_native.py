@@ -2,6 +2,7 @@
 """Native stacks: a NIF whose C functions call each other in an order that is known, compiled in ways
 that make unwinding hard.  At least 995 of 1,000 samples in it have exactly those frames."""
 import glob
+import lzma
 import os
 import pathlib
 import re
@@ -139,6 +140,55 @@ def debug_file(ctx):
     without = ctx.ebeam.record(node, 1)
     check(any(f.startswith(name + "+0x") for f in without.frames()), f"frames: {without.hottest()}")
     check(not any("native_spin" in f for f in without.frames()), f"frames: {without.hottest()}")
+
+
+@case("symbols by .gnu_debuglink, if the CRC is right, and of .gnu_debugdata", otp="one")
+def linked(ctx):
+    without_id = ["-Wl,--build-id=none"]
+    for name in ("linked", "compressed", "changed"):
+        BUILDS[name] = [f for f in BUILDS["stripped"] if f != "-Wl,--build-id"] + without_id
+        library = build(ctx, name) + ".so"
+        debug = library + ".debug"
+        subprocess.run(["objcopy", "--only-keep-debug", library, debug], check=True)
+        subprocess.run(["strip", library], check=True)
+        if name == "compressed":
+            subprocess.run(["objcopy", "--strip-debug", debug, debug + ".mini"], check=True)
+            pathlib.Path(debug + ".xz").write_bytes(lzma.compress(pathlib.Path(debug + ".mini").read_bytes()))
+            os.remove(debug)
+            subprocess.run(["objcopy", f"--add-section=.gnu_debugdata={debug}.xz", library], check=True)
+        else:
+            subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", library], check=True)
+            os.makedirs(os.path.join(ctx.work_dir, ".debug"), exist_ok=True)
+            os.rename(debug, os.path.join(ctx.work_dir, ".debug", os.path.basename(debug)))
+        node = ctx.new_node()
+        node.ask("native_calls", "load", library.removesuffix(".so"))
+        if name != "changed":
+            check_chain(ctx, node, name, "busy")
+            continue
+        with open(os.path.join(ctx.work_dir, ".debug", os.path.basename(debug)), "ab") as file:
+            file.write(b"x")
+        node.start("native_calls", "busy")
+        frames = ctx.ebeam.record(node, 1).frames()
+        check(any(f.startswith("native_changed.so+0x") for f in frames), f"frames: {frames}")
+        check(not any("native_spin" in f for f in frames), f"frames: {frames}")
+
+
+@case("symbols that the debuginfod client has in its cache", otp="one")
+def fetched(ctx):
+    BUILDS["fetched"] = [*BUILDS["stripped"], "-Wl,--build-id=0x6562656d2066657463686564206279206e616d65"]  # its own
+    library = build(ctx, "fetched") + ".so"
+    build_id = debug_path(library).removeprefix("/usr/lib/debug/.build-id/").removesuffix(".debug").replace("/", "")
+    cache = os.path.join(ctx.work_dir, "debuginfod")
+    os.makedirs(os.path.join(cache, build_id))
+    subprocess.run(["objcopy", "--only-keep-debug", library, os.path.join(cache, build_id, "debuginfo")], check=True)
+    subprocess.run(["strip", library], check=True)
+    node = ctx.new_node()
+    node.ask("native_calls", "load", library.removesuffix(".so"))
+    node.start("native_calls", "busy")
+    for place, found in ((cache, True), (ctx.work_dir, False)):
+        out = ctx.ebeam.ok("record", "-p", node.os_pid, "-d", "1", "-f", "folded", "-o", "-",
+                           env=dict(os.environ, DEBUGINFOD_CACHE_PATH=place)).out
+        check_equal("native_fetched.so:native_spin" in out, found, f"named by {place}: {out[-600:]}")
 
 
 @case("--native: all frames of C code, the innermost, or none; --no-native", otp="one")

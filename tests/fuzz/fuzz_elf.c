@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ELF files: every question that src/target/elf.h answers, asked of arbitrary bytes. */
+/* ELF files: every question that src/target/elf.h answers, asked of arbitrary bytes; and the
+ * symbols that they hold or name. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,6 +8,7 @@
 
 #include "target/code_graph.h"
 #include "target/elf_internal.h"
+#include "target/objects_internal.h"
 #include "target/usdt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -86,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
-	if (elf_file_open(&e, fd, "fuzz", NULL) != 0)
+	if (elf_file_open(&e, fd, "/fuzz/fuzz", NULL) != 0)
 		return 0;
 	elf_file_is_x86_64(e);
 	elf_file_is_stripped(e);
@@ -94,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ask_sections(e);
 	ask_sites(e);
 	ask_graph(e);
+	elf_file_close(objects_open_debug(0, e));
 	if (elf_file_symbol(e, "outer", &sym))
 		ask_address(e, sym.addr);
 	elf_file_close(e);

@@ -58,7 +58,13 @@ static bool symbol(void *ctx, const char *name, uint64_t *addr)
 static bool matched(void *ctx, const char *name, uint64_t *addr)
 {
 	const struct node_space *s = ctx;
+	const struct elf_file *debug = objects_debug(s->node->objects, s->elf);
+	struct elf_symbol found;
 
+	if (debug && elf_file_symbol(debug, name, &found) && found.function) {
+		*addr = found.addr;
+		return true;
+	}
 	return function_names_find(s->node->function_names, name, addr);
 }
 
