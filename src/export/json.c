@@ -123,11 +123,12 @@ static int add_functions(json_t *list, const struct snapshot *s)
 		const struct snap_function *fn = &s->functions[i];
 
 		bad |= json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o, s:s, s:o, s:o}", "mfa", fn->name, "self",
-					number(fn->self), "total", number(fn->total), "kind",
-					frame_kind_name(fn->kind), "file", text_or_null(fn->file),
-					"symbol_source",
-					text_or_null(symbol_source_name(fn->symbol_source))));
+			list, json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:o}", "mfa", fn->name,
+					"self", number(fn->self), "total", number(fn->total),
+					"kind", frame_kind_name(fn->kind), "file",
+					text_or_null(fn->file), "symbol_source",
+					text_or_null(symbol_source_name(fn->symbol_source)),
+					"caller", text_or_null(fn->caller)));
 	}
 	return bad;
 }

@@ -140,6 +140,13 @@ def debug_file(ctx):
     without = ctx.ebeam.record(node, 1)
     check(any(f.startswith(name + "+0x") for f in without.frames()), f"frames: {without.hottest()}")
     check(not any("native_spin" in f for f in without.frames()), f"frames: {without.hottest()}")
+    callers = set()
+    for mfa, function in without.functions.items():
+        if mfa.startswith(name + "+0x"):  # what the C library's qsort() calls, too
+            callers.add(function["caller"].partition(":")[0])
+        elif "+0x" not in mfa:
+            check_equal(function["caller"], None, f"caller of {mfa}")
+    check_equal(callers, {"native_calls", "libc.so.6"}, "callers of what has no name")
 
 
 @case("symbols by .gnu_debuglink, if the CRC is right, and of .gnu_debugdata", otp="one")

@@ -57,6 +57,11 @@ struct snap_function {	  /* merged over lines; sorted by self, then total, then 
 	enum frame_kind kind;
 	enum symbol_source symbol_source;
 	uint64_t self, total; /* samples with it as leaf; anywhere in the stack */
+	/* Of a native function without a name: the innermost function with a name that called it,
+	 * directly or by others without, in more than half of its samples, and in how many; NULL =
+	 * there is none. */
+	const char *caller;
+	uint64_t called;
 };
 
 struct snap_process {		  /* sorted by samples, then pid number */

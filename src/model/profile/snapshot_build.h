@@ -50,6 +50,10 @@ struct build_function {
 	enum symbol_source symbol_source;
 	struct build_place place;
 	uint64_t self, total;
+	/* Of one without a name: the function with a name that calls most of its samples, and how
+	 * many; SNAPSHOT_NONE = none has more than half. */
+	uint32_t caller;
+	uint64_t called;
 };
 
 /* All processes of the dictionary with one epid. */

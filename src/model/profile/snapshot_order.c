@@ -274,6 +274,11 @@ static bool is_counted(const struct builder *b, const struct snap_stack *stack)
 	return b->opts.idle || stack->kind != SAMPLE_WAIT;
 }
 
+static uint32_t frame_function(const struct snapshot *s, const struct snap_stack *stack, uint32_t i)
+{
+	return s->frames[s->stack_frames[stack->first_frame + i]].function;
+}
+
 /* Counts by function; a function counts once per sample, however often it is in the stack. */
 static void count_functions(struct builder *b)
 {
@@ -285,7 +290,7 @@ static void count_functions(struct builder *b)
 		uint32_t function = SNAPSHOT_NONE;
 
 		for (uint32_t j = 0; is_counted(b, stack) && j < stack->nr_frames; j++) {
-			function = s->frames[s->stack_frames[stack->first_frame + j]].function;
+			function = frame_function(s, stack, j);
 			if (function == SNAPSHOT_NONE || seen[function] == i + 1)
 				continue;
 			seen[function] = i + 1;
@@ -295,6 +300,77 @@ static void count_functions(struct builder *b)
 			b->functions.data[function].self += stack->count;
 	}
 	free(seen);
+}
+
+static bool is_unnamed(const struct build_function *f)
+{
+	return f->kind == FRAME_NATIVE && !f->module[0];
+}
+
+/* beam_jit_call_nif() and its like, by which the JIT calls all of them, tell less than the caller. */
+static bool is_call_helper(const struct build_function *f)
+{
+	return f->kind == FRAME_NATIVE && strstr(f->name, ":beam_jit_call_");
+}
+
+/* Majority vote of Boyer and Moore, weighted: whoever has more than half is left. */
+static void vote(struct build_function *f, uint32_t caller, uint64_t count)
+{
+	if (f->caller == caller) {
+		f->called += count;
+	} else if (f->called >= count) {
+		f->called -= count;
+	} else {
+		f->caller = caller;
+		f->called = count - f->called;
+	}
+}
+
+/* One pass over the stacks: the first votes, the second counts the samples of who was voted for. */
+static void count_callers(struct builder *b, bool counting)
+{
+	const struct snapshot *s = &b->out->s;
+	uint32_t *seen = xcalloc(b->functions.len, sizeof(*seen));
+
+	for (uint32_t i = 0; i < s->nr_stacks; i++) {
+		const struct snap_stack *stack = &s->stacks[i];
+		uint32_t named = SNAPSHOT_NONE;
+
+		for (uint32_t j = 0; is_counted(b, stack) && j < stack->nr_frames; j++) {
+			uint32_t function = frame_function(s, stack, j);
+			struct build_function *f =
+				function == SNAPSHOT_NONE ? NULL : &b->functions.data[function];
+
+			if (f && is_call_helper(f))
+				continue;
+			if (!f || !is_unnamed(f)) {
+				named = f && f->kind != FRAME_STATE ? function : SNAPSHOT_NONE;
+				continue;
+			}
+			if (seen[function] == i + 1)
+				continue;
+			seen[function] = i + 1;
+			if (!counting)
+				vote(f, named, stack->count);
+			else if (f->caller == named)
+				f->called += stack->count;
+		}
+	}
+	free(seen);
+}
+
+static void find_callers(struct builder *b)
+{
+	for (size_t i = 0; i < b->functions.len; i++)
+		b->functions.data[i].caller = SNAPSHOT_NONE;
+	count_callers(b, false);
+	for (size_t i = 0; i < b->functions.len; i++)
+		b->functions.data[i].called = 0;
+	count_callers(b, true);
+	for (size_t i = 0; i < b->functions.len; i++) {
+		if (2 * b->functions.data[i].called <= b->functions.data[i].total)
+			b->functions.data[i].caller = SNAPSHOT_NONE;
+	}
 }
 
 static int compare_functions(const void *pa, const void *pb, void *ctx)
@@ -320,6 +396,7 @@ static void write_functions(struct builder *b)
 	uint32_t *order, *rank_of, *function;
 
 	count_functions(b);
+	find_callers(b);
 	order = sorted(nr, compare_functions, b);
 	out->functions = xmalloc(nr * sizeof(*out->functions));
 	for (size_t i = 0; i < nr; i++) {
@@ -334,6 +411,9 @@ static void write_functions(struct builder *b)
 			.symbol_source = f->symbol_source,
 			.self = f->self,
 			.total = f->total,
+			.caller = f->caller == SNAPSHOT_NONE ? NULL
+							     : b->functions.data[f->caller].name,
+			.called = f->caller == SNAPSHOT_NONE ? 0 : f->called,
 		};
 	}
 	rank_of = inverted(order, nr);

@@ -67,6 +67,21 @@ static void function_kind(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addstr(out, frame_kind_name(((const struct snap_function *)row)->kind));
 }
 
+/* One without a name is known by its caller. */
+static void function_name(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct snap_function *f = row;
+
+	(void)ctx;
+	strbuf_addstr(out, f->name);
+	if (!f->caller)
+		return;
+	strbuf_addstr(out, "  (");
+	if (f->called < f->total)
+		strbuf_addf(out, "%.0f%% ", 100.0 * (double)f->called / (double)f->total);
+	strbuf_addf(out, "called by %s)", f->caller);
+}
+
 static void function_source(struct strbuf *out, const void *row, const void *ctx)
 {
 	const char *name = symbol_source_name(((const struct snap_function *)row)->symbol_source);
@@ -84,7 +99,7 @@ const struct table_column function_columns[] = {
 	{FUNCTION("total", "TOTAL", COUNT, total), .text = function_total},
 	{"kind", "KIND", .text = function_kind},
 	{"symbol_source", "SYMBOL SOURCE", .text = function_source, .hidden = true},
-	{FUNCTION("function", "FUNCTION", TEXT, name)},
+	{FUNCTION("function", "FUNCTION", TEXT, name), .text = function_name},
 	{0},
 };
 

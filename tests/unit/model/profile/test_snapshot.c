@@ -170,6 +170,65 @@ static void test_lines(void **state)
 	profile_close(p);
 }
 
+/* A native function without a name is known by who called it most, if that is more than half. */
+static void test_callers_of_the_unnamed(void **state)
+{
+	struct records r;
+	struct profile *p;
+	struct snapshot *s;
+	uint32_t leaf, deeper, thread, by[4], frames[4];
+
+	UNUSED(state);
+	records_open(&r);
+	for (uint32_t i = 0; i < 3; i++) {
+		char name[] = {'f', (char)('0' + i), 0};
+
+		by[i] = records_frame(&r, records_function(&r, "m", name, 1, FRAME_ERLANG), NULL,
+				      0);
+	}
+	by[3] = records_frame(&r, records_function(&r, NULL, "[scheduler]", -1, FRAME_STATE), NULL,
+			      0);
+	deeper = records_frame(&r, records_function(&r, NULL, "x.so+0x20", -1, FRAME_NATIVE), NULL,
+			       0);
+	leaf = records_frame(&r, records_function(&r, NULL, "x.so+0x10", -1, FRAME_NATIVE), NULL,
+			     0);
+	thread = records_thread(&r, 100, THREAD_NORMAL, 1, "sched");
+	for (uint32_t i = 0; i < 7; i++) {
+		/* f0 three times, f1 and f2 once, nobody twice: f0 has 60 % by weight. */
+		static const uint32_t who[] = {1, 0, 3, 0, 2, 0, 3},
+				      weight[] = {1, 4, 3, 4, 1, 4, 3};
+
+		frames[0] = by[who[i]];
+		frames[1] = deeper;
+		frames[2] = leaf;
+		records_sample(&r, 1000 + i, 0, records_stack(&r, frames, 3), thread, weight[i],
+			       SAMPLE_NIF, SAMPLE_STATUS_COMPLETE);
+	}
+	/* Half of the samples of this one only. */
+	frames[1] = records_frame(&r, records_function(&r, NULL, "x.so+0x30", -1, FRAME_NATIVE),
+				  NULL, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		frames[0] = by[i];
+		records_sample(&r, 2000 + i, 0, records_stack(&r, frames, 2), thread, 5, SAMPLE_NIF,
+			       SAMPLE_STATUS_COMPLETE);
+	}
+	p = apply_records(&r);
+	s = take_snapshot(p, (struct snapshot_options){.by = SNAPSHOT_BY_NONE});
+	for (uint32_t i = 0; i < s->nr_functions; i++) {
+		const struct snap_function *f = &s->functions[i];
+
+		if (strcmp(f->name, "x.so+0x10") == 0 || strcmp(f->name, "x.so+0x20") == 0) {
+			assert_string_equal(f->caller, "m:f0/1");
+			assert_int_equal(f->called, 12);
+			assert_int_equal(f->total, 20);
+		} else {
+			assert_null(f->caller);
+		}
+	}
+	snapshot_close(s);
+	profile_close(p);
+}
+
 /* ---- order ----------------------------------------------------------------------------------- */
 
 #define NR_SHUFFLED 60
@@ -263,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_by),
 		cmocka_unit_test(test_arrays),
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_callers_of_the_unnamed),
 		cmocka_unit_test(test_order_does_not_show),
 	};
 
