@@ -307,7 +307,7 @@ static bool is_unnamed(const struct build_function *f)
 	return f->kind == FRAME_NATIVE && !f->module[0];
 }
 
-/* beam_jit_call_nif() and its like, by which the JIT calls all of them, tell less than the caller. */
+/* The JIT calls BIFs and NIFs by beam_jit_call_nif() and its like, which tell less than these. */
 static bool is_call_helper(const struct build_function *f)
 {
 	return f->kind == FRAME_NATIVE && strstr(f->name, ":beam_jit_call_");
