@@ -15,6 +15,7 @@ struct unwind_regs {
 	/* ip is the next instruction to run, as in the innermost frame and in one that a signal
 	 * interrupted; false: ip is a return address. */
 	bool exact;
+	bool no_bx, no_r12; /* these are not known: a frame was stepped over by its frame pointer */
 };
 
 /* A copy of stack memory: two parts, the second at a higher address, with nr = 0 if unused. */

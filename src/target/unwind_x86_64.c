@@ -13,6 +13,7 @@
 #include "base/keytab.h"
 #include "base/vec.h"
 #include "target/elf_internal.h"
+#include "target/frame_pointer.h"
 
 #define MAX_RULES 32768 /* limit of cached rules; then the cache is emptied */
 
@@ -42,6 +43,7 @@ struct frame_rule {
 	struct expression cfa; /* instead of cfa_reg + cfa_offset; ops NULL = not used */
 	bool signal;	       /* this is the frame of a signal trampoline */
 	struct reg_rule ra, bp, bx, r12;
+	enum frame_pointer frame_pointer; /* if err is -ENOENT */
 };
 
 struct file_cfi {
@@ -160,8 +162,29 @@ static int make_rule(Dwarf_CFI *cfi, uint64_t addr, struct frame_rule *rule)
 	return rc;
 }
 
+/* Larger functions have no frame pointer. */
+#define CODE_MAX ((size_t)64 << 10)
+
+static enum frame_pointer find_frame_pointer(struct unwinder *u, const struct elf_file *elf,
+					     raddr ip, uint64_t bias, bool exact)
+{
+	enum frame_pointer result = FRAME_POINTER_NONE;
+	struct object_function f;
+	uint8_t *code;
+	size_t size;
+
+	if (objects_find(u->objects, ip, &f) != 0 || !f.symbol || f.end - f.start > CODE_MAX)
+		return FRAME_POINTER_NONE;
+	size = (size_t)(f.end - f.start);
+	code = xmalloc(size);
+	if (elf_file_read(elf, f.start - bias, code, size) == 0)
+		result = frame_pointer_at(code, size, (size_t)(ip - f.start), exact);
+	free(code);
+	return result;
+}
+
 /* NULL: no known file is mapped at ip; not cached, as the maps may change. */
-static const struct frame_rule *rule_for(struct unwinder *u, raddr ip)
+static const struct frame_rule *rule_for(struct unwinder *u, raddr ip, bool exact)
 {
 	unsigned int generation = objects_generation(u->objects);
 	struct frame_rule *rule;
@@ -178,6 +201,8 @@ static const struct frame_rule *rule_for(struct unwinder *u, raddr ip)
 			return NULL;
 		rule = keytab_add(&u->rules, ip);
 		rule->err = make_rule(cfi_of(u, elf), ip - bias, rule);
+		if (rule->err == -ENOENT)
+			rule->frame_pointer = find_frame_pointer(u, elf, ip, bias, exact);
 	}
 	return rule;
 }
@@ -333,6 +358,8 @@ static int cfa_in(struct step *f)
 	uint64_t base;
 	int rc = 0;
 
+	if (rule->cfa_reg == REG_BX && f->regs->no_bx)
+		return -ENOTSUP;
 	if (rule->cfa.ops)
 		rc = evaluate(&rule->cfa, f->regs, 0, f->stack, &f->cfa);
 	else if (register_value(f->regs, (uint64_t)rule->cfa_reg, &base))
@@ -347,64 +374,26 @@ static int cfa_in(struct step *f)
 		       : 0;
 }
 
-/* Bytes at a function's start in which compilers set up the frame pointer. */
-#define PROLOGUE_SIZE 32
-
-/* True if ip is in a function that has a symbol and begins with [endbr64] push %rbp, behind the
- * mov %rsp,%rbp that follows, between which compilers put other instructions. */
-static bool has_frame_pointer(struct unwinder *u, raddr ip)
+/* Code without frame information, by the frame pointer.  Where the function has saved rbx and r12
+ * is not known. */
+static int step_by_frame_pointer(struct unwinder *u, const struct frame_rule *rule,
+				 struct unwind_regs *r, const struct unwind_stack *stack)
 {
-	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, push = 0x55;
-	static const uint8_t moves[2][3] = {{0x48, 0x89, 0xe5}, {0x48, 0x8b, 0xec}};
-	uint8_t code[PROLOGUE_SIZE];
-	struct object_function f;
-	struct elf_file *elf;
-	uint64_t bias;
-	size_t at;
+	bool popped = rule->frame_pointer == FRAME_POINTER_POPPED;
+	raddr at = popped ? r->sp : r->bp + 8;
+	const struct proc_map *map;
+	uint64_t bp = r->bp, ra;
 
-	if (objects_find(u->objects, ip, &f) != 0 || !f.symbol || f.end - f.start < sizeof(code))
-		return false;
-	elf = objects_code(u->objects, ip, &bias);
-	if (!elf || elf_file_read(elf, f.start - bias, code, sizeof(code)) != 0)
-		return false;
-	at = memcmp(code, endbr, sizeof(endbr)) == 0 ? sizeof(endbr) : 0;
-	if (code[at++] != push)
-		return false;
-	for (; at + sizeof(moves[0]) <= MIN(sizeof(code), ip - f.start); at++) {
-		if (memcmp(code + at, moves[0], sizeof(moves[0])) == 0 ||
-		    memcmp(code + at, moves[1], sizeof(moves[1])) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Code without frame information that keeps a frame pointer.  rbx and r12 keep their values: where
- * the function has saved them is not known. */
-static int step_by_frame_pointer(struct unwinder *u, struct unwind_regs *r,
-				 const struct unwind_stack *stack)
-{
-	const uint8_t ret = 0xc3;
-	uint64_t bias, bp, ra;
-	struct elf_file *elf;
-	uint8_t op;
-
-	if (!has_frame_pointer(u, r->exact ? r->ip : r->ip - 1))
+	if (rule->frame_pointer == FRAME_POINTER_NONE)
 		return -ENOENT;
-	elf = objects_code(u->objects, r->ip, &bias);
-	if (r->exact && elf && elf_file_read(elf, r->ip - bias, &op, 1) == 0 && op == ret) {
-		if (!word_at(stack, r->sp, &ra))
-			return -EFAULT;
-		r->sp += 8;
-	} else {
-		if (r->bp < r->sp || (r->bp & 7))
-			return -ENOTSUP;
-		if (!word_at(stack, r->bp, &bp) || !word_at(stack, r->bp + 8, &ra))
-			return -EFAULT;
-		r->sp = r->bp + 16;
-		r->bp = bp;
-	}
-	r->ip = ra;
-	r->exact = false;
+	if (!popped && (r->bp < r->sp || (r->bp & 7)))
+		return -ENOTSUP;
+	if (!word_at(stack, at, &ra) || (!popped && !word_at(stack, r->bp, &bp)))
+		return -EFAULT;
+	map = proc_maps_find(objects_maps(u->objects), ra - 1);
+	if (!map || !map->x)
+		return -ENOTSUP;
+	*r = (struct unwind_regs){.ip = ra, .sp = at + 8, .bp = bp, .no_bx = true, .no_r12 = true};
 	return 0;
 }
 
@@ -420,9 +409,11 @@ int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind
 
 	if (!ip)
 		return -ENOENT;
-	f.rule = rule = rule_for(u, ip);
-	if (!rule || rule->err == -ENOENT)
-		return step_by_frame_pointer(u, r, stack);
+	f.rule = rule = rule_for(u, ip, r->exact);
+	if (!rule)
+		return -ENOENT;
+	if (rule->err == -ENOENT)
+		return step_by_frame_pointer(u, rule, r, stack);
 	if (rule->err)
 		return rule->err;
 	if (rule->ra.kind == RULE_UNDEFINED)
@@ -432,6 +423,8 @@ int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind
 		return rc;
 	caller.sp = f.cfa;
 	caller.exact = rule->signal;
+	caller.no_bx &= rule->bx.kind == RULE_SAME;
+	caller.no_r12 &= rule->r12.kind == RULE_SAME;
 	rc = restore(&f, &rule->ra, &caller.ip);
 	rc = rc ? rc : restore(&f, &rule->bp, &caller.bp);
 	rc = rc ? rc : restore(&f, &rule->bx, &caller.bx);
@@ -448,6 +441,6 @@ bool unwinder_is_outermost(struct unwinder *u, raddr ra)
 
 	if (!objects_code(u->objects, ra - 1, &bias))
 		return false;
-	rule = rule_for(u, ra - 1);
+	rule = rule_for(u, ra - 1, false);
 	return rule && !rule->err && rule->ra.kind == RULE_UNDEFINED;
 }

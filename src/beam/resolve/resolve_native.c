@@ -85,6 +85,8 @@ void unwind_native(struct beam_resolver *r, const struct rec_raw_sample *raw)
 		n->end = NATIVE_WHOLE;
 	} else if (rc == 0 && regs.sp == c->end && regs.ip == c->call_ra) {
 		n->end = NATIVE_WHOLE;
+		if (r->node->identity.otp == 24 && regs.no_r12)
+			return;
 		n->call_ra = c->call_ra;
 		n->saved = r->node->identity.otp == 24 ? regs.r12 : regs.bp;
 	} else {
