@@ -25,6 +25,9 @@
 #define MAX_OBJECTS 1024
 #define MAX_OPEN    256
 
+/* Bytes of debug files that are copied to memory or decompressed. */
+#define DEBUG_BUDGET ((size_t)256 << 20)
+
 /* The maps are read again for an address outside of all mappings, but at most once in this time:
  * stacks with wrong addresses would otherwise cost one read of the maps for each address. */
 #define REFRESH_INTERVAL_NS 250000000ull
@@ -68,6 +71,7 @@ struct objects {
 	struct keytab named; /* struct named */
 	bool has_cached;     /* something is in the cache */
 	size_t nr_open;
+	size_t debug_budget; /* bytes of debug files that may still be kept in memory */
 	struct object anon;  /* for mappings without a file */
 	struct object other; /* for all files beyond MAX_OBJECTS */
 	struct cached cache[CACHE_LEN];
@@ -119,6 +123,7 @@ static struct objects *objects_new(void)
 	struct objects *o = xcalloc(1, sizeof(*o));
 
 	o->named = (struct keytab)KEYTAB_INIT(struct named);
+	o->debug_budget = DEBUG_BUDGET;
 	o->anon = (struct object){.name = "[anon]", .tried = true};
 	o->other = (struct object){.name = "[other]", .tried = true};
 	return o;
@@ -230,8 +235,8 @@ static const struct mapping *resolve_mapping(struct objects *o, size_t i)
 			m->object->elf = objects_open_elf(o->os_pid, map);
 		o->nr_open += m->object->elf != NULL;
 		if (m->object->elf && o->nr_open < MAX_OPEN)
-			m->object->debug =
-				objects_open_debug(o->core ? 0 : o->os_pid, m->object->elf);
+			m->object->debug = objects_open_debug(o->core ? 0 : o->os_pid,
+							      m->object->elf, &o->debug_budget);
 		o->nr_open += m->object->debug != NULL;
 	}
 	if (m->object->elf)

@@ -14,10 +14,11 @@ int objects_open_regular(const char *path, const struct proc_map *check);
 
 /*
  * Symbols of a stripped file, NULL if there are none: of its debug file below /usr/lib/debug, by
- * build id; of the one that .gnu_debuglink names, if its CRC is right; of the one in the cache of
- * the debuginfod client; or those in the file itself, compressed (.gnu_debugdata).  The first two
- * are sought in the root directory of the process (os_pid 0: of none), then of the host.
+ * build id (in the root directory of the process, os_pid 0: of none; then of the host); of the one
+ * that .gnu_debuglink names, if its CRC is right; of the one in the cache of the debuginfod client;
+ * or those in the file itself, compressed (.gnu_debugdata).  Takes what it copies or decompresses
+ * from *budget, bytes.
  */
-struct elf_file *objects_open_debug(int os_pid, const struct elf_file *elf);
+struct elf_file *objects_open_debug(int os_pid, const struct elf_file *elf, size_t *budget);
 
 #endif

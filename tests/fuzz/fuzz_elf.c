@@ -83,6 +83,7 @@ static void ask_graph(struct elf_file *e)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	size_t budget = (size_t)64 << 20;
 	struct elf_symbol sym;
 	struct elf_file *e;
 
@@ -96,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ask_sections(e);
 	ask_sites(e);
 	ask_graph(e);
-	elf_file_close(objects_open_debug(0, e));
+	elf_file_close(objects_open_debug(0, e, &budget));
 	if (elf_file_symbol(e, "outer", &sym))
 		ask_address(e, sym.addr);
 	elf_file_close(e);
