@@ -18,7 +18,8 @@ const struct paint paints[NR_PAINTS] = {
 	[PAINT_VM] = {"Timer, code, allocators", 0xc9b195, 0x6e5a44},
 	[PAINT_KERNEL] = {"Kernel", 0xb8aae0, 0x5e5092},
 	[PAINT_RUNTIME] = {"JIT runtime", 0xb9c6d2, 0x51606e},
-	[PAINT_STATE] = {"Scheduler, polling, locks", 0xd2cdc3, 0x5a5752},
+	[PAINT_LOCK] = {"Locks", 0xd88fd0, 0x7d3f78},
+	[PAINT_STATE] = {"Scheduler, polling", 0xd2cdc3, 0x5a5752},
 	[PAINT_ELIDED] = {"Left out", 0xe8e4dc, 0x43413d},
 	[PAINT_GROUP] = {"Group", 0xdde3ea, 0x3a4451},
 };
@@ -61,8 +62,9 @@ enum paint_id paint_of_sample(enum sample_kind kind)
 	case SAMPLE_SCHEDULER:
 	case SAMPLE_POLL:
 	case SAMPLE_WAIT:
-	case SAMPLE_LOCK:
 		return PAINT_STATE;
+	case SAMPLE_LOCK:
+		return PAINT_LOCK;
 	case SAMPLE_TERM_FORMAT:
 	case SAMPLE_REGEXP:
 	case SAMPLE_BINARY:

@@ -444,7 +444,7 @@ void names_set_symbol_source(struct names *n, uint32_t function, enum symbol_sou
 {
 	struct name_function *f = (struct name_function *)names_function(n, function);
 
-	if (f)
+	if (f && f->kind == FRAME_NATIVE && f->symbol_source == SYMBOL_SOURCE_NONE)
 		f->symbol_source = source;
 }
 

@@ -88,7 +88,7 @@ uint32_t names_intern_process(struct names *n, uint64_t epid, uint32_t pid, uint
 uint32_t names_intern_thread(struct names *n, uint32_t os_tid, enum thread_type type,
 			     uint16_t scheduler, uint32_t name, bool *is_new);
 
-/* Nothing if there is no such function. */
+/* Of a native function that has none yet; else nothing. */
 void names_set_symbol_source(struct names *n, uint32_t function, enum symbol_source source);
 
 /*

@@ -108,10 +108,16 @@ static const struct {
 	{"erlang", "term_to_iovec", SAMPLE_TERM_FORMAT},
 	{"erlang", "binary_to_term", SAMPLE_TERM_FORMAT},
 	{"erlang", "external_size", SAMPLE_TERM_FORMAT},
+	{"erlang", "binary_copy", SAMPLE_BINARY},
+	{"erlang", "binary_find", SAMPLE_BINARY},
+	{"erlang", "binary_longest_prefix", SAMPLE_BINARY},
+	{"erlang", "binary_longest_suffix", SAMPLE_BINARY},
 	{"erlang", "binary_part", SAMPLE_BINARY},
 	{"erlang", "binary_to_list", SAMPLE_BINARY},
 	{"erlang", "bitstring_to_list", SAMPLE_BINARY},
+	{"erlang", "iolist_size", SAMPLE_BINARY},
 	{"erlang", "iolist_to_binary", SAMPLE_BINARY},
+	{"erlang", "iolist_to_iovec", SAMPLE_BINARY},
 	{"erlang", "list_to_binary", SAMPLE_BINARY},
 	{"erlang", "list_to_bitstring", SAMPLE_BINARY},
 	{"erlang", "split_binary", SAMPLE_BINARY},
@@ -152,12 +158,15 @@ void native_kinds_add(struct native_kinds *k, const char *symbol)
 {
 	enum sample_kind kind = kind_of_function(symbol);
 
-	if (kind == SAMPLE_LOCK)
+	if (kind == SAMPLE_LOCK) {
 		k->lock = true;
-	else if (kind == SAMPLE_FULL_GC)
+		if (k->outermost == SAMPLE_WAIT) /* ethr_event_wait(), for the lock */
+			k->outermost = NR_SAMPLE_KINDS;
+	} else if (kind == SAMPLE_FULL_GC) {
 		k->full_gc = true;
-	else if (kind != NR_SAMPLE_KINDS)
+	} else if (kind != NR_SAMPLE_KINDS) {
 		k->outermost = kind;
+	}
 }
 
 static bool kind_by_kernel(const struct kind_evidence *e, enum sample_kind *kind)
@@ -173,6 +182,12 @@ static bool kind_by_kernel(const struct kind_evidence *e, enum sample_kind *kind
 	return false;
 }
 
+/* A scheduler that sleeps waits in ethr_event_wait(), which is not for a lock. */
+static bool waits_for_lock(const struct kind_evidence *e)
+{
+	return e->native.lock && e->native.outermost != SAMPLE_WAIT;
+}
+
 /* Kind of a sample of a scheduler that runs no process. */
 static enum sample_kind kind_of_scheduler(const struct kind_evidence *e)
 {
@@ -181,7 +196,7 @@ static enum sample_kind kind_of_scheduler(const struct kind_evidence *e)
 	if (e->raw->port_id)
 		return SAMPLE_PORT;
 	if (kind_by_kernel(e, &kind))
-		return kind;
+		return kind == SAMPLE_WAIT && waits_for_lock(e) ? SAMPLE_LOCK : kind;
 	if (e->native.outermost != NR_SAMPLE_KINDS)
 		return e->native.outermost;
 	/* The flag is set while it waits busily, too, and just before and after it sleeps. */

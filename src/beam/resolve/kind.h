@@ -2,9 +2,10 @@
 /*
  * Kind of a sample, what the thread was doing, from the data of the sample.  Follows the states of
  * microstate accounting (erl_msacc.h): a process in garbage collection is "gc" whatever function
- * runs, code called by a BIF belongs to the BIF, and so on outwards; but taking a lock is "lock"
- * whatever it is for, unless that is a collection or a NIF.  Some kinds need names of functions
- * (native_function.h): without them a sample has a more general kind.
+ * runs, code called by a BIF belongs to the BIF, and so on outwards; but taking or releasing a lock
+ * is "lock" whatever it is for, unless that is a collection, a NIF, polling or going to sleep.
+ * Some kinds need names of functions (native_function.h): without them a sample has a more general
+ * kind.
  */
 #ifndef EBEAM_BEAM_KIND_H
 #define EBEAM_BEAM_KIND_H

@@ -310,7 +310,8 @@ static bool is_unnamed(const struct build_function *f)
 /* The JIT calls BIFs and NIFs by beam_jit_call_nif() and its like, which tell less than these. */
 static bool is_call_helper(const struct build_function *f)
 {
-	return f->kind == FRAME_NATIVE && strstr(f->name, ":beam_jit_call_");
+	return f->kind == FRAME_RUNTIME ||
+	       (f->kind == FRAME_NATIVE && strstr(f->name, ":beam_jit_call_"));
 }
 
 /* Majority vote of Boyer and Moore, weighted: whoever has more than half is left. */
@@ -363,6 +364,8 @@ static void find_callers(struct builder *b)
 {
 	for (size_t i = 0; i < b->functions.len; i++)
 		b->functions.data[i].caller = SNAPSHOT_NONE;
+	if (b->opts.native != SNAPSHOT_NATIVE_FULL)
+		return; /* callers are left out */
 	count_callers(b, false);
 	for (size_t i = 0; i < b->functions.len; i++)
 		b->functions.data[i].called = 0;

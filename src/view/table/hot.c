@@ -78,7 +78,7 @@ static void function_name(struct strbuf *out, const void *row, const void *ctx)
 		return;
 	strbuf_addstr(out, "  (");
 	if (f->called < f->total)
-		strbuf_addf(out, "%.0f%% ", 100.0 * (double)f->called / (double)f->total);
+		strbuf_addf(out, "%u%% ", (unsigned int)hot_share(f->called, f->total));
 	strbuf_addf(out, "called by %s)", f->caller);
 }
 
@@ -87,7 +87,10 @@ static void function_source(struct strbuf *out, const void *row, const void *ctx
 	const char *name = symbol_source_name(((const struct snap_function *)row)->symbol_source);
 
 	(void)ctx;
-	strbuf_addstr(out, name ? name : "");
+	if (name)
+		strbuf_addstr(out, name);
+	else if (((const struct snap_function *)row)->kind == FRAME_NATIVE)
+		strbuf_addstr(out, "none");
 }
 
 #define FUNCTION(name, title, type, member)                                                        \
