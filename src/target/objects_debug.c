@@ -79,7 +79,10 @@ static int open_debug(const char *path, bool foreign, size_t *budget)
 	if (!foreign && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
 	    st.st_size <= DEBUG_FILE_MAX)
 		return fd;
-	return copy_file(fd, (size_t)st.st_size, budget);
+	fd = copy_file(fd, (size_t)st.st_size, budget);
+	if (fd < 0)
+		log_info("%s is not used: it is too large, or cannot be read", path);
+	return fd;
 }
 
 /* False if the root directory of the process is ebeam's own, or cannot be known. */
