@@ -396,8 +396,7 @@ enum frame_kind {
 
 /* Where the name of a native function comes from. */
 enum symbol_source {
-	SYMBOL_SOURCE_NONE =
-		0, /* it has none; not a native function; captures of before: not known */
+	SYMBOL_SOURCE_NONE = 0, /* no name, no native function, or a capture of before */
 	SYMBOL_SOURCE_SYMTAB = 1,
 	SYMBOL_SOURCE_DYNSYM = 2,     /* exported, of a file without .symtab */
 	SYMBOL_SOURCE_DEBUG_FILE = 3, /* symbols of another file of the same build */

@@ -442,7 +442,7 @@ uint32_t names_intern_function(struct names *n, uint32_t module, uint32_t name, 
 
 void names_set_symbol_source(struct names *n, uint32_t function, enum symbol_source source)
 {
-	struct name_function *f = (struct name_function *)names_function(n, function);
+	struct name_function *f = get(n, NAMES_FUNCTIONS, function);
 
 	if (f && f->kind == FRAME_NATIVE && f->symbol_source == SYMBOL_SOURCE_NONE)
 		f->symbol_source = source;

@@ -65,8 +65,6 @@ static enum frame_pointer epilogue(csh cs, const cs_insn *insns, size_t nr, size
 	for (size_t i = 0; i < nr; i++) {
 		const cs_x86 *x = &insns[i].detail->x86;
 
-		if (insns[i].id == X86_INS_LEAVE)
-			return FRAME_POINTER_SET;
 		if (cs_insn_group(cs, &insns[i], CS_GRP_RET))
 			return FRAME_POINTER_POPPED;
 		if (insns[i].id == X86_INS_JMP) /* a tail call, or within the function */
@@ -75,7 +73,7 @@ static enum frame_pointer epilogue(csh cs, const cs_insn *insns, size_t nr, size
 				       ? FRAME_POINTER_POPPED
 				       : FRAME_POINTER_SET;
 		if (changes_stack(cs, &insns[i]) || cs_insn_group(cs, &insns[i], CS_GRP_JUMP))
-			return FRAME_POINTER_SET;
+			break;
 	}
 	return FRAME_POINTER_SET;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Symbols of stripped files, from elsewhere: see objects_internal.h. */
-#include <errno.h>
 #include <limits.h>
 #include <lzma.h>
 #include <stdio.h>
@@ -31,24 +30,19 @@
  * by SIGBUS; closes fd.  -1: it is too large, or cannot be read. */
 static int copy_file(int fd, size_t size, size_t *budget)
 {
-	int copy = -1;
+	bool fits = size <= MIN(DEBUG_COPY_MAX, *budget);
+	int copy = fits ? memfd_create("debug", MFD_CLOEXEC) : -1;
+	ssize_t n = 1;
 
-	if (size <= MIN(DEBUG_COPY_MAX, *budget))
-		copy = memfd_create("debug", MFD_CLOEXEC);
 	if (copy >= 0)
 		*budget -= size;
-	for (size_t left = size; copy >= 0 && left;) {
-		ssize_t n = sendfile(copy, fd, NULL, left);
-
-		if (n <= 0) {
-			close(copy);
-			copy = -1;
-			break;
-		}
-		left -= (size_t)n;
-	}
+	for (size_t left = size; copy >= 0 && left && n > 0; left -= (size_t)MAX(n, 0))
+		n = sendfile(copy, fd, NULL, left);
 	close(fd);
-	return copy;
+	if (n > 0)
+		return copy;
+	close(copy);
+	return -1;
 }
 
 /* Takes fd, which may be -1. */
@@ -185,7 +179,7 @@ static struct elf_file *open_by_debuglink(const char *root, const struct elf_fil
 					  size_t *budget)
 {
 	const char *file = elf_file_name(elf), *slash = strrchr(file, '/');
-	int dir = slash ? (int)(slash - file) : 0, fd = -1;
+	int dir = slash ? (int)(slash - file) : 0, fd;
 	char paths[3][OBJECTS_PATH_SIZE];
 	struct debuglink link;
 

@@ -2,8 +2,8 @@
 /*
  * Unwinding of native frames by call frame information (.eh_frame, which stripped files have too),
  * else by the frame pointer of a function that sets one up, over a copy of the stack.  x86-64.
- * Restores the registers that CFA rules of compiled code use:
- * rip, rsp, rbp, rbx; and r12, where the JIT of OTP 24 keeps the Erlang stack.
+ * Restores the registers that CFA rules of compiled code use: rip, rsp, rbp, rbx; and r12, where
+ * the JIT of OTP 24 keeps the Erlang stack.
  */
 #ifndef EBEAM_TARGET_UNWIND_H
 #define EBEAM_TARGET_UNWIND_H
@@ -37,8 +37,8 @@ void unwinder_close(struct unwinder *u);
  * Steps from a frame to its caller: *r becomes the caller's registers (ip = return address, sp =
  * CFA). 0; 1: there is no caller, the thread began here (the rule of the return address is
  * "undefined"); -ENOENT: no frame information covers ip, and the function is not known to keep a
- * frame pointer; -ENOTSUP: the rules use operations that
- * are not supported; -EFAULT: a saved register is outside of the copy.  *r is unchanged unless 0 is
+ * frame pointer; -ENOTSUP: the rules use operations that are not supported, or registers that are
+ * not known; -EFAULT: a saved register is outside of the copy.  *r is unchanged unless 0 is
  * returned.
  */
 int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind_stack *stack);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compiler.h"
 #include "base/keytab.h"
 #include "base/vec.h"
 #include "target/elf_internal.h"

@@ -18,13 +18,16 @@ FNREF = os.path.join(TOP, "build", "tools", "fnref")
 
 CHAIN = ["native_busy", "native_entry", "native_down", "native_down", "native_down", "QSORT",
          "native_compare", "native_large", "native_spin"]
+MAP = f"-Wl,--version-script={os.path.join(HERE, 'drivers', 'native_nif.map')}"
 BUILDS = {
     "usual": ["-O2"],
     "protected": ["-O2", "-fcf-protection=full", "-fomit-frame-pointer"],
     "untabled": ["-O2", "-fno-asynchronous-unwind-tables"],
     "framed": ["-O2", "-fno-asynchronous-unwind-tables", "-fno-omit-frame-pointer"],
-    "stripped": ["-O2", "-Wl,--build-id",
-                 f"-Wl,--version-script={os.path.join(HERE, 'drivers', 'native_nif.map')}"],
+    "stripped": ["-O2", "-Wl,--build-id", MAP],
+    **{name: ["-O2", "-Wl,--build-id=none", MAP] for name in ("linked", "compressed", "changed")},
+    # A build id of its own: that of "stripped" has a debug file at times.
+    "fetched": ["-O2", "-Wl,--build-id=0x6562656d2066657463686564206279206e616d65", MAP],
 }
 
 
@@ -151,9 +154,7 @@ def debug_file(ctx):
 
 @case("symbols by .gnu_debuglink, if the CRC is right, and of .gnu_debugdata", otp="one")
 def linked(ctx):
-    without_id = ["-Wl,--build-id=none"]
     for name in ("linked", "compressed", "changed"):
-        BUILDS[name] = [f for f in BUILDS["stripped"] if f != "-Wl,--build-id"] + without_id
         library = build(ctx, name) + ".so"
         debug = library + ".debug"
         subprocess.run(["objcopy", "--only-keep-debug", library, debug], check=True)
@@ -182,7 +183,6 @@ def linked(ctx):
 
 @case("symbols that the debuginfod client has in its cache", otp="one")
 def fetched(ctx):
-    BUILDS["fetched"] = [*BUILDS["stripped"], "-Wl,--build-id=0x6562656d2066657463686564206279206e616d65"]  # its own
     library = build(ctx, "fetched") + ".so"
     build_id = debug_path(library).removeprefix("/usr/lib/debug/.build-id/").removesuffix(".debug").replace("/", "")
     cache = os.path.join(ctx.work_dir, "debuginfod")

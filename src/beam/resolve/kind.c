@@ -9,6 +9,15 @@
 #include "base/compiler.h"
 #include "beam/process/process.h"
 
+static bool begins(const char *text, const char *prefix)
+{
+	while (*prefix && *text == *prefix) {
+		text++;
+		prefix++;
+	}
+	return !*prefix;
+}
+
 /* C functions that determine the kind of a sample; a name matches by its beginning. */
 static const struct {
 	const char *prefix;
@@ -128,9 +137,8 @@ static bool is_bif(const char *name, const char *bif)
 {
 	size_t len = strlen(bif);
 
-	return strncmp(name, bif, len) == 0 &&
-	       (!name[len] || strcmp(name + len, "_continue") == 0 ||
-		strcmp(name + len, "_trap") == 0);
+	return begins(name, bif) && (!name[len] || strcmp(name + len, "_continue") == 0 ||
+				     strcmp(name + len, "_trap") == 0);
 }
 
 static enum sample_kind kind_by_bif(const char *module, const char *name)
@@ -148,7 +156,7 @@ static enum sample_kind kind_by_bif(const char *module, const char *name)
 static enum sample_kind kind_of_function(const char *name)
 {
 	for (size_t i = 0; name && i < ARRAY_SIZE(by_function); i++) {
-		if (strncmp(name, by_function[i].prefix, strlen(by_function[i].prefix)) == 0)
+		if (begins(name, by_function[i].prefix))
 			return by_function[i].kind;
 	}
 	return NR_SAMPLE_KINDS;
@@ -234,7 +242,7 @@ static enum sample_kind kind_of_bif(const struct kind_evidence *e)
 
 static bool fragment_starts(const struct kind_evidence *e, const char *prefix)
 {
-	return e->fragment && strncmp(e->fragment, prefix, strlen(prefix)) == 0;
+	return e->fragment && begins(e->fragment, prefix);
 }
 
 enum sample_kind kind_of_task(const struct rec_raw_sample *raw, enum thread_type thread)

@@ -43,6 +43,14 @@ struct build_frame {
 	struct build_place place; /* with options.lines its own, else the one with most samples */
 };
 
+/* What a function is for those without a name that it calls. */
+enum build_role {
+	BUILD_CALLER,	   /* their caller */
+	BUILD_CALL_HELPER, /* between them and their caller */
+	BUILD_UNNAMED,	   /* one of them */
+	BUILD_NO_CALLER	   /* no function */
+};
+
 struct build_function {
 	const char *name;
 	const char *module;
@@ -52,6 +60,7 @@ struct build_function {
 	uint64_t self, total;
 	/* Of one without a name: the function with a name that calls most of its samples, and how
 	 * many; SNAPSHOT_NONE = none has more than half. */
+	enum build_role role;
 	uint32_t caller;
 	uint64_t called;
 };

@@ -274,44 +274,21 @@ static bool is_counted(const struct builder *b, const struct snap_stack *stack)
 	return b->opts.idle || stack->kind != SAMPLE_WAIT;
 }
 
-static uint32_t frame_function(const struct snapshot *s, const struct snap_stack *stack, uint32_t i)
+/* The JIT calls BIFs and NIFs by beam_jit_call_nif() and its like, which say less than these. */
+static enum build_role role_of(const struct build_function *f)
 {
-	return s->frames[s->stack_frames[stack->first_frame + i]].function;
-}
-
-/* Counts by function; a function counts once per sample, however often it is in the stack. */
-static void count_functions(struct builder *b)
-{
-	const struct snapshot *s = &b->out->s;
-	uint32_t *seen = xcalloc(b->functions.len, sizeof(*seen));
-
-	for (uint32_t i = 0; i < s->nr_stacks; i++) {
-		const struct snap_stack *stack = &s->stacks[i];
-		uint32_t function = SNAPSHOT_NONE;
-
-		for (uint32_t j = 0; is_counted(b, stack) && j < stack->nr_frames; j++) {
-			function = frame_function(s, stack, j);
-			if (function == SNAPSHOT_NONE || seen[function] == i + 1)
-				continue;
-			seen[function] = i + 1;
-			b->functions.data[function].total += stack->count;
-		}
-		if (function != SNAPSHOT_NONE)
-			b->functions.data[function].self += stack->count;
+	switch (f->kind) {
+	case FRAME_STATE:
+		return BUILD_NO_CALLER;
+	case FRAME_RUNTIME:
+		return BUILD_CALL_HELPER;
+	case FRAME_NATIVE:
+		if (!f->module[0])
+			return BUILD_UNNAMED;
+		return strstr(f->name, ":beam_jit_call_") ? BUILD_CALL_HELPER : BUILD_CALLER;
+	default:
+		return BUILD_CALLER;
 	}
-	free(seen);
-}
-
-static bool is_unnamed(const struct build_function *f)
-{
-	return f->kind == FRAME_NATIVE && !f->module[0];
-}
-
-/* The JIT calls BIFs and NIFs by beam_jit_call_nif() and its like, which tell less than these. */
-static bool is_call_helper(const struct build_function *f)
-{
-	return f->kind == FRAME_RUNTIME ||
-	       (f->kind == FRAME_NATIVE && strstr(f->name, ":beam_jit_call_"));
 }
 
 /* Majority vote of Boyer and Moore, weighted: whoever has more than half is left. */
@@ -327,52 +304,94 @@ static void vote(struct build_function *f, uint32_t caller, uint64_t count)
 	}
 }
 
-/* One pass over the stacks: the first votes, the second counts the samples of who was voted for. */
-static void count_callers(struct builder *b, bool counting)
+typedef void count_fn(struct build_function *f, uint32_t caller, uint64_t count);
+
+/* Calls `add` for each function of each stack, once per sample, however often it is in the stack,
+ * with the innermost function that called it and has a name. */
+static void for_each_function(struct builder *b, count_fn *add)
 {
 	const struct snapshot *s = &b->out->s;
 	uint32_t *seen = xcalloc(b->functions.len, sizeof(*seen));
 
 	for (uint32_t i = 0; i < s->nr_stacks; i++) {
 		const struct snap_stack *stack = &s->stacks[i];
-		uint32_t named = SNAPSHOT_NONE;
+		const uint32_t *frames = s->stack_frames + stack->first_frame;
+		uint32_t caller = SNAPSHOT_NONE;
 
 		for (uint32_t j = 0; is_counted(b, stack) && j < stack->nr_frames; j++) {
-			uint32_t function = frame_function(s, stack, j);
-			struct build_function *f =
-				function == SNAPSHOT_NONE ? NULL : &b->functions.data[function];
+			uint32_t function = s->frames[frames[j]].function;
+			struct build_function *f;
 
-			if (f && is_call_helper(f))
-				continue;
-			if (!f || !is_unnamed(f)) {
-				named = f && f->kind != FRAME_STATE ? function : SNAPSHOT_NONE;
+			if (function == SNAPSHOT_NONE) {
+				caller = SNAPSHOT_NONE;
 				continue;
 			}
-			if (seen[function] == i + 1)
-				continue;
+			f = &b->functions.data[function];
+			if (seen[function] != i + 1)
+				add(f, caller, stack->count);
 			seen[function] = i + 1;
-			if (!counting)
-				vote(f, named, stack->count);
-			else if (f->caller == named)
-				f->called += stack->count;
+			if (f->role == BUILD_CALLER)
+				caller = function;
+			else if (f->role == BUILD_NO_CALLER)
+				caller = SNAPSHOT_NONE;
 		}
 	}
 	free(seen);
 }
 
-static void find_callers(struct builder *b)
+static void count_total(struct build_function *f, uint32_t caller, uint64_t count)
 {
-	for (size_t i = 0; i < b->functions.len; i++)
-		b->functions.data[i].caller = SNAPSHOT_NONE;
-	if (b->opts.native != SNAPSHOT_NATIVE_FULL)
-		return; /* callers are left out */
-	count_callers(b, false);
+	f->total += count;
+	if (f->role == BUILD_UNNAMED)
+		vote(f, caller, count);
+}
+
+static void count_called(struct build_function *f, uint32_t caller, uint64_t count)
+{
+	if (f->role == BUILD_UNNAMED && f->caller == caller)
+		f->called += count;
+}
+
+static void count_self(struct builder *b)
+{
+	const struct snapshot *s = &b->out->s;
+
+	for (uint32_t i = 0; i < s->nr_stacks; i++) {
+		const struct snap_stack *stack = &s->stacks[i];
+		uint32_t leaf = stack->first_frame + stack->nr_frames, function;
+
+		if (!is_counted(b, stack) || !stack->nr_frames)
+			continue;
+		function = s->frames[s->stack_frames[leaf - 1]].function;
+		if (function != SNAPSHOT_NONE)
+			b->functions.data[function].self += stack->count;
+	}
+}
+
+/* Counts by function, and finds the callers of those without a name. */
+static void count_functions(struct builder *b)
+{
+	bool unnamed = false;
+
+	for (size_t i = 0; i < b->functions.len; i++) {
+		struct build_function *f = &b->functions.data[i];
+
+		f->caller = SNAPSHOT_NONE;
+		f->role = role_of(f);
+		unnamed |= f->role == BUILD_UNNAMED;
+	}
+	for_each_function(b, count_total);
+	count_self(b);
 	for (size_t i = 0; i < b->functions.len; i++)
 		b->functions.data[i].called = 0;
-	count_callers(b, true);
+	/* Unless all native frames are there, callers are left out. */
+	if (unnamed && b->opts.native == SNAPSHOT_NATIVE_FULL)
+		for_each_function(b, count_called);
 	for (size_t i = 0; i < b->functions.len; i++) {
-		if (2 * b->functions.data[i].called <= b->functions.data[i].total)
-			b->functions.data[i].caller = SNAPSHOT_NONE;
+		struct build_function *f = &b->functions.data[i];
+
+		if (2 * f->called <= f->total)
+			f->caller = SNAPSHOT_NONE;
 	}
 }
 
@@ -399,7 +418,6 @@ static void write_functions(struct builder *b)
 	uint32_t *order, *rank_of, *function;
 
 	count_functions(b);
-	find_callers(b);
 	order = sorted(nr, compare_functions, b);
 	out->functions = xmalloc(nr * sizeof(*out->functions));
 	for (size_t i = 0; i < nr; i++) {
