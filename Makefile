@@ -52,7 +52,7 @@ BPFOWN  := features calibrate sitecheck kernel_btf
 BPFSRC  := bpf/maps.bpf.c \
            $(filter-out bpf/maps.bpf.c $(BPFOWN:%=bpf/%.bpf.c),$(sort $(wildcard bpf/*.bpf.c)))
 ASSETS  := $(sort $(wildcard src/export/assets/* doc/*.md))
-REFERENCES := $(sort $(wildcard src/beam/otp/references/*.gz))
+REFERENCES := $(sort $(wildcard src/target/references/*.gz))
 
 LIBOBJ  := $(LIBSRC:%.c=$(B)/obj/%.o) $(B)/obj/gen/pprof.pb-c.o $(B)/obj/gen/assets.o \
            $(B)/obj/gen/references.o

@@ -2,14 +2,15 @@
 /*
  * Function references: src/target/code_reference.h.
  *
- * fnref BEAM ABOUT: writes the reference of an emulator that has its symbols to standard output,
- * to be compressed by gzip -9n.  ABOUT says what was built and how.
+ * fnref FILE ABOUT [DEBUG]: writes the reference of an emulator or library that has its symbols, or
+ * whose debug file has them, to standard output, to be compressed by gzip -9n.  ABOUT says what was
+ * built and how.
  *
  * fnref --check REFERENCE BEAM TRUTH: names the functions of BEAM, and compares with TRUTH, the
  * same file with its symbols.
  *
- * fnref --half REFERENCE BEAM: hides every other symbol of BEAM, names functions, and compares;
- * then hides the others.
+ * fnref --half REFERENCE BEAM [LEAST]: hides every other symbol of BEAM, names functions, those of
+ * at least LEAST instructions, and compares; then hides the others.
  *
  * fnref --absent REFERENCE BEAM: takes every other function out of the reference, then the others,
  * and compares with the names by the whole reference.  What was taken out must not be found.
@@ -36,7 +37,7 @@ static void die(const char *path, const char *why)
 	exit(2);
 }
 
-static struct elf_file *read_beam(struct code_graph *g, const char *path)
+static struct elf_file *open_elf(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct elf_file *elf;
@@ -46,6 +47,13 @@ static struct elf_file *read_beam(struct code_graph *g, const char *path)
 		die(path, "cannot be opened");
 	if (elf_file_open(&elf, fd, path, &err) != 0)
 		die(path, err.msg);
+	return elf;
+}
+
+static struct elf_file *read_beam(struct code_graph *g, const char *path)
+{
+	struct elf_file *elf = open_elf(path);
+
 	if (code_graph_read(g, elf) != 0)
 		die(path, "no functions are found");
 	return elf;
@@ -70,11 +78,16 @@ struct sum {
 	size_t right, wrong, missing;
 };
 
-/* Names are equal up to what the compiler adds to parts and copies: foo.cold, foo.part.0. */
+/* Names are equal up to what the compiler adds to parts and copies, foo.cold, foo.part.0, and up to
+ * the underscores of a second name that the C library has for a function: __snprintf. */
 static bool is_same_name(const char *a, const char *b)
 {
-	size_t n = strcspn(a, "."), k = strcspn(b, ".");
+	size_t n, k;
 
+	a += strspn(a, "_");
+	b += strspn(b, "_");
+	n = strcspn(a, ".");
+	k = strcspn(b, ".");
 	return n == k && memcmp(a, b, n) == 0;
 }
 
@@ -140,7 +153,7 @@ static int check(const char *reference_path, const char *path, const char *truth
 	return report(path, &sum);
 }
 
-static int half(const char *reference_path, const char *path)
+static int half(const char *reference_path, const char *path, uint32_t least)
 {
 	struct code_graph reference, beam;
 	struct elf_file *elf;
@@ -160,9 +173,11 @@ static int half(const char *reference_path, const char *path)
 			beam.functions.data[i].name = i % 2 == hidden ? NULL : names[i];
 		found = code_match(&reference, &beam, &nr);
 		for (size_t i = hidden; i < beam.functions.len; i += 2) {
-			if (names[i])
-				compare(name_of(&reference, found[i]), names[i],
-					beam.functions.data[i].addr, elf, &sum);
+			const struct code_function *f = &beam.functions.data[i];
+
+			if (names[i] && f->nr_insns >= least)
+				compare(name_of(&reference, found[i]), names[i], f->addr, elf,
+					&sum);
 		}
 		free(found);
 	}
@@ -218,12 +233,18 @@ static int absent(const char *reference_path, const char *path)
 	return report(path, &sum);
 }
 
-static int make(const char *path, const char *about)
+static int make(const char *path, const char *about, const char *debug_path)
 {
 	struct code_graph beam;
 	struct strbuf text = STRBUF_INIT;
 	struct elf_file *elf = read_beam(&beam, path);
 
+	if (debug_path) {
+		struct elf_file *debug = open_elf(debug_path);
+
+		code_graph_name(&beam, debug);
+		elf_file_close(debug);
+	}
 	code_reference_write(&beam, about, &text);
 	fwrite(text.buf, 1, text.len, stdout);
 	strbuf_free(&text);
@@ -236,13 +257,13 @@ int main(int argc, char **argv)
 {
 	if (argc == 5 && strcmp(argv[1], "--check") == 0)
 		return check(argv[2], argv[3], argv[4]);
-	if (argc == 4 && strcmp(argv[1], "--half") == 0)
-		return half(argv[2], argv[3]);
+	if ((argc == 4 || argc == 5) && strcmp(argv[1], "--half") == 0)
+		return half(argv[2], argv[3], argc == 5 ? (uint32_t)atoi(argv[4]) : 0);
 	if (argc == 4 && strcmp(argv[1], "--absent") == 0)
 		return absent(argv[2], argv[3]);
-	if (argc == 3 && argv[1][0] != '-')
-		return make(argv[1], argv[2]);
-	fprintf(stderr, "usage: fnref BEAM ABOUT | --check REFERENCE BEAM TRUTH | "
-			"--half REFERENCE BEAM | --absent REFERENCE BEAM\n");
+	if ((argc == 3 || argc == 4) && argv[1][0] != '-')
+		return make(argv[1], argv[2], argv[3]);
+	fprintf(stderr, "usage: fnref FILE ABOUT [DEBUG] | --check REFERENCE BEAM TRUTH | "
+			"--half REFERENCE BEAM [LEAST] | --absent REFERENCE BEAM\n");
 	return 2;
 }

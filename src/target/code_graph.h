@@ -37,6 +37,8 @@ struct code_graph {
 /* Reads the graph of a file.  0, or -ENOTSUP: it is no x86-64 file with .eh_frame, or Capstone
  * cannot be used.  Free it in any case. */
 int code_graph_read(struct code_graph *g, const struct elf_file *e);
+/* Names functions without a name by the symbols of another file: the debug file. */
+void code_graph_name(struct code_graph *g, const struct elf_file *debug);
 void code_graph_free(struct code_graph *g);
 /* Index of the function that begins at an address; SIZE_MAX = none does. */
 size_t code_graph_at(const struct code_graph *g, uint64_t addr);

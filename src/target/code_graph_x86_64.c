@@ -214,14 +214,15 @@ static void read_function(struct reading *r, struct code_function *f)
 		f->hash = 0;
 }
 
-static void name_functions(struct code_graph *g, const struct elf_file *e)
+void code_graph_name(struct code_graph *g, const struct elf_file *debug)
 {
 	struct elf_symbol symbol;
 
 	for (size_t i = 0; i < g->functions.len; i++) {
 		struct code_function *f = &g->functions.data[i];
 
-		if (elf_file_symbol_at(e, f->addr, &symbol) && symbol.addr == f->addr)
+		if (!f->name && elf_file_symbol_at(debug, f->addr, &symbol) &&
+		    symbol.addr == f->addr)
 			f->name = arena_copy(&g->names, symbol.name);
 	}
 }
@@ -282,7 +283,7 @@ int code_graph_read(struct code_graph *g, const struct elf_file *e)
 	read_imports(&r);
 	if (r.insn)
 		read_functions(&r, ranges, nr);
-	name_functions(g, e);
+	code_graph_name(g, e);
 	keytab_free(&r.imports);
 	if (r.insn)
 		cs_free(r.insn, 1);

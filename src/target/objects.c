@@ -39,6 +39,7 @@ struct object {
 	bool tried;		      /* elf was opened, or that failed */
 	struct elf_file *elf, *debug; /* debug: with the symbols of a stripped file; or NULL */
 	bool borrowed;		      /* elf is owned by the core file */
+	struct keytab named;	      /* struct named */
 };
 
 /* State of the mapping that has the same index in maps. */
@@ -53,9 +54,9 @@ struct cached {
 	struct object_function function;
 };
 
-/* A name from objects_name(). */
+/* A name from objects_name() or objects_name_functions(). */
 struct named {
-	raddr start; /* key */
+	uint64_t start; /* key: address of the function in the file */
 	char *name;
 	enum symbol_source source;
 };
@@ -68,8 +69,7 @@ struct objects {
 	uint64_t read_ns; /* when the maps were read */
 	unsigned int generation;
 	VEC(struct object *) objects;
-	struct keytab named; /* struct named */
-	bool has_cached;     /* something is in the cache */
+	bool has_cached; /* something is in the cache */
 	size_t nr_open;
 	size_t debug_budget; /* bytes of debug files that may still be kept in memory */
 	struct object anon;  /* for mappings without a file */
@@ -122,7 +122,6 @@ static struct objects *objects_new(void)
 {
 	struct objects *o = xcalloc(1, sizeof(*o));
 
-	o->named = (struct keytab)KEYTAB_INIT(struct named);
 	o->debug_budget = DEBUG_BUDGET;
 	o->anon = (struct object){.name = "[anon]", .tried = true};
 	o->other = (struct object){.name = "[other]", .tried = true};
@@ -160,10 +159,12 @@ void objects_close(struct objects *o)
 {
 	if (!o)
 		return;
-	for (struct named *n = keytab_next(&o->named, NULL); n; n = keytab_next(&o->named, n))
-		free(n->name);
-	keytab_free(&o->named);
 	for (size_t i = 0; i < o->objects.len; i++) {
+		struct keytab *named = &o->objects.data[i]->named;
+
+		for (struct named *n = keytab_next(named, NULL); n; n = keytab_next(named, n))
+			free(n->name);
+		keytab_free(named);
 		if (!o->objects.data[i]->borrowed)
 			elf_file_close(o->objects.data[i]->elf);
 		elf_file_close(o->objects.data[i]->debug);
@@ -212,9 +213,20 @@ static struct object *object_of_map(struct objects *o, const struct proc_map *ma
 		.dev_minor = map->dev_minor,
 		.inode = map->inode,
 		.name = xstrdup(slash ? slash + 1 : map->path),
+		.named = KEYTAB_INIT(struct named),
 	};
 	vec_push(&o->objects, obj);
 	return obj;
+}
+
+/* The object whose file is open as `elf`; NULL = none. */
+static struct object *object_of_file(const struct objects *o, const struct elf_file *elf)
+{
+	for (size_t i = 0; i < o->objects.len; i++) {
+		if (o->objects.data[i]->elf == elf)
+			return o->objects.data[i];
+	}
+	return NULL;
 }
 
 /* The mapping at an index of maps, with its object opened and its load bias set. */
@@ -295,13 +307,14 @@ static void describe(const struct mapping *m, const struct proc_map *map, raddr 
 	}
 }
 
-void objects_name(struct objects *o, raddr start, const char *name, enum symbol_source source)
+static void add_name(struct objects *o, struct object *obj, uint64_t start, const char *name,
+		     enum symbol_source source)
 {
 	struct named *n;
 
-	if (start == 0 || o->named.nr >= OBJECTS_MAX_NAMED || keytab_find(&o->named, start))
+	if (start == 0 || obj->named.nr >= OBJECTS_MAX_NAMED || keytab_find(&obj->named, start))
 		return;
-	n = keytab_add(&o->named, start);
+	n = keytab_add(&obj->named, start);
 	n->name = xstrdup(name);
 	n->source = source;
 	if (o->has_cached)
@@ -309,10 +322,29 @@ void objects_name(struct objects *o, raddr start, const char *name, enum symbol_
 	o->has_cached = false;
 }
 
-static void take_name(const struct objects *o, struct object_function *f)
+void objects_name(struct objects *o, raddr start, const char *name, enum symbol_source source)
 {
-	const struct named *n =
-		f->start != f->end && f->start ? keytab_find(&o->named, f->start) : NULL;
+	const struct proc_map *map = find_map(o, start, true);
+	const struct mapping *m = map ? resolve_mapping(o, (size_t)(map - o->maps.data)) : NULL;
+
+	if (m && m->has_bias)
+		add_name(o, m->object, start - m->bias, name, source);
+}
+
+void objects_name_functions(struct objects *o, const struct elf_file *elf,
+			    const struct function_name *names, size_t nr)
+{
+	struct object *obj = object_of_file(o, elf);
+
+	for (size_t i = 0; obj && i < nr; i++)
+		add_name(o, obj, names[i].addr, names[i].name, SYMBOL_SOURCE_REFERENCE);
+}
+
+static void take_name(const struct mapping *m, struct object_function *f)
+{
+	const struct named *n = m->has_bias && f->start != f->end
+					? keytab_find(&m->object->named, f->start - m->bias)
+					: NULL;
 
 	if (n) {
 		f->symbol = n->name;
@@ -325,6 +357,7 @@ int objects_find(struct objects *o, raddr addr, struct object_function *out)
 	/* Fibonacci hashing: code addresses differ in their low bits. */
 	struct cached *c = &o->cache[(addr * 0x9E3779B97F4A7C15ull) >> (64 - CACHE_BITS)];
 	const struct proc_map *map;
+	const struct mapping *m;
 
 	if (c->addr == addr && addr != 0) {
 		*out = c->function;
@@ -333,9 +366,10 @@ int objects_find(struct objects *o, raddr addr, struct object_function *out)
 	map = find_map(o, addr, true);
 	if (!map)
 		return -ENOENT;
-	describe(resolve_mapping(o, (size_t)(map - o->maps.data)), map, addr, out);
+	m = resolve_mapping(o, (size_t)(map - o->maps.data));
+	describe(m, map, addr, out);
 	if (!out->symbol)
-		take_name(o, out);
+		take_name(m, out);
 	*c = (struct cached){.addr = addr, .function = *out};
 	o->has_cached = true;
 	return 0;
@@ -377,11 +411,9 @@ struct elf_file *objects_code(struct objects *o, raddr addr, uint64_t *bias)
 
 const struct elf_file *objects_debug(const struct objects *o, const struct elf_file *elf)
 {
-	for (size_t i = 0; i < o->objects.len; i++) {
-		if (o->objects.data[i]->elf == elf)
-			return o->objects.data[i]->debug;
-	}
-	return NULL;
+	const struct object *obj = object_of_file(o, elf);
+
+	return obj ? obj->debug : NULL;
 }
 
 bool objects_file(const struct objects *o, size_t i, const char **name, const char **build_id)

@@ -13,6 +13,7 @@
 #include "abi/record.h"
 #include "target/core.h"
 #include "target/elf.h"
+#include "target/function_names.h"
 #include "target/proc.h"
 
 struct objects;
@@ -34,10 +35,13 @@ void objects_close(struct objects *o);
 
 /* 0, or -ENOENT if no executable mapping holds addr (the maps are read again before that). */
 int objects_find(struct objects *o, raddr addr, struct object_function *out);
-/* Sets the name of the function at `start`, which no symbol covers; copies `name`.  Names beyond
- * OBJECTS_MAX_NAMED are ignored. */
+/* Sets the name of the function at `start`, which no symbol covers; copies `name`.  Names of one
+ * file beyond OBJECTS_MAX_NAMED are ignored. */
 #define OBJECTS_MAX_NAMED 65536
 void objects_name(struct objects *o, raddr start, const char *name, enum symbol_source source);
+/* Sets names by a reference, of functions of a file that an address was looked up in. */
+void objects_name_functions(struct objects *o, const struct elf_file *elf,
+			    const struct function_name *names, size_t nr);
 /* Names functions without symbols after the symbol by which `elf` imports them, as memcpy(), whose
  * variant the C library chooses for the processor (IFUNC).  Reads the import slots from mem. */
 void objects_name_imports(struct objects *o, struct mem *mem, const struct elf_file *elf,

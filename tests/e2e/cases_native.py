@@ -15,6 +15,7 @@ IN_PAIRS = True
 
 TOP = os.path.dirname(os.path.dirname(HERE))
 FNREF = os.path.join(TOP, "build", "tools", "fnref")
+REFERENCES = os.path.join(TOP, "src", "target", "references")
 
 CHAIN = ["native_busy", "native_entry", "native_down", "native_down", "native_down", "QSORT",
          "native_compare", "native_large", "native_spin"]
@@ -219,24 +220,79 @@ def option(ctx):
     check_equal(refused.code, 2, refused.err)
 
 
+def half(reference, file, *least):
+    """(right, wrong, missing) names of a file of which one half of the exported ones is hidden at a time."""
+    done = subprocess.run([FNREF, "--half", reference, file, *least], text=True, capture_output=True, timeout=60)
+    print(os.path.basename(reference), done.stdout.rstrip())
+    sums = re.search(r"(\d+) right, (\d+) wrong, (\d+) missing", done.stdout)
+    check(sums, f"{reference}: {done.stdout} {done.stderr}")
+    return tuple(map(int, sums.groups()))
+
+
 @case("names by a reference build: with one half of the exported ones hidden at a time none is wrong")
 def references(ctx):
-    paths = glob.glob(os.path.join(TOP, "src/beam/otp/references", f"otp-{ctx.release}-*.gz"))
+    paths = glob.glob(os.path.join(REFERENCES, f"otp-{ctx.release}-*.gz"))
     check_equal(len(paths), 2, f"references of OTP {ctx.release}")
     for path in paths:
-        done = subprocess.run([FNREF, "--half", path, f"/proc/{ctx.node.os_pid}/exe"], text=True,
-                              capture_output=True, timeout=60)
-        print(done.stdout.rstrip())
-        check_equal(done.returncode, 0, f"{path}: {done.stdout} {done.stderr}")
-        right, missing = map(int, re.search(r"(\d+) right, 0 wrong, (\d+) missing", done.stdout).groups())
+        right, wrong, missing = half(path, f"/proc/{ctx.node.os_pid}/exe")
+        check_equal(wrong, 0, f"wrong names by {path}")
+        check(right > 0, "names")
         if "debian" in path:  # as these nodes are
-            check(missing <= 0.01 * right, f"{path}: {done.stdout}")
+            check(missing <= 0.01 * right, f"{path}: {missing} of {right + missing} are missing")
+
+
+@case("names of functions of libraries by a reference: of this version most, of others none that is wrong")
+def libraries(ctx):
+    for library, soname in (("libcrypto", "libcrypto.so.3"), ("libz", "libz.so.1"), ("libc", "libc.so.6")):
+        file = f"/proc/{ctx.node.os_pid}/root/usr/lib/x86_64-linux-gnu/{soname}"
+        paths = glob.glob(os.path.join(REFERENCES, f"{library}-*.gz"))
+        check_equal(len(paths), 3, f"references of {library}")
+        shares = []
+        for path in paths:
+            right, wrong, missing = half(path, file)
+            shares.append(right / (right + missing))
+            if shares[-1] < 0.5:  # SAME_VERSION_SHARE: small functions get no name
+                wrong = half(path, file, "100")[1]
+            check_equal(wrong, 0, f"wrong names by {path}")
+        check(max(shares) > 0.8, f"{file}: {shares}")
+
+
+@case("a node that works in libcrypto and libz: their hidden functions have names, also without comparing again")
+def library_names(ctx):
+    cache = os.path.join(ctx.work_dir, f"cache-{ctx.otp}")
+    environment = dict(os.environ, XDG_CACHE_HOME=cache, DEBUGINFOD_URLS="")
+
+    def record():
+        out = os.path.join(ctx.work_dir, f"library-{ctx.otp}.ebeam")
+        err = ctx.ebeam.ok("record", "-p", node.os_pid, "-d", "2", "-v", "-o", out, env=environment).err
+        profile = ctx.ebeam.report(out)
+        nameless = [f["mfa"] for f in profile.functions.values()
+                    if re.search(r"\+0x[0-9a-f]+$", f["mfa"]) and f["self"] > 0.01 * profile.samples]
+        check_equal(nameless, [], f"nameless rows: {profile.hottest()}")
+        for name in ("libcrypto.so.3:sha256_block", "libz.so.1.*:(deflate_slow|longest_match)"):
+            found = {f["symbol_source"] for f in profile.functions.values() if re.match(name, f["mfa"])}
+            check_equal(found, {"reference"}, f"{name}: {profile.hottest()}")
+        return err
+
+    node = ctx.new_node()
+    node.start("finer_kinds", "libraries")
+    check("names of functions of" in record() and os.listdir(cache) == ["ebeam"], "first time")
+    err = record()
+    check(", found before" in err and " by OTP" not in err, f"kept: {err}")
+    for name in os.listdir(os.path.join(cache, "ebeam")):
+        os.truncate(os.path.join(cache, "ebeam", name), 100)
+    err = record()
+    check(", found before" not in err and " by OTP" in err, f"damaged: {err}")
+    os.chmod(os.path.join(cache, "ebeam"), 0o777)
+    err = record()
+    check(", found before" not in err and "another user owns or can write it" in err, f"of others: {err}")
 
 
 @case("nearly all functions of a stripped node have names, and ebeam says where they come from")
 def named(ctx):
-    err = ctx.ebeam.ok("record", "-p", ctx.node.os_pid, "-d", "1", "-vv", "-f", "text", "-o", "/dev/null").err
-    found = re.findall(r"names of native functions by (.*): (\d+) of (\d+)", err)
+    err = ctx.ebeam.ok("record", "-p", ctx.node.os_pid, "-d", "1", "-vv", "-f", "text", "-o", "/dev/null",
+                       env=dict(os.environ, XDG_CACHE_HOME=ctx.work_dir)).err
+    found = re.findall(r"names of functions of .*beam.smp by (.*): (\d+) of (\d+)", err)
     check_equal(len(found), 1, f"the first reference that is tried is of this build: {err}")
     (_, nr, of), = found
     check(int(nr) > 0.98 * int(of), f"{found}")

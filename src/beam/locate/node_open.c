@@ -21,9 +21,9 @@
 #include "beam/locate/checks.h"
 #include "beam/locate/identity.h"
 #include "beam/locate/layout_dwarf.h"
-#include "beam/otp/function_names.h"
 #include "beam/term/atoms.h"
 #include "target/core.h"
+#include "target/function_names.h"
 #include "target/privilege.h"
 #include "target/proc.h"
 
@@ -270,11 +270,13 @@ static int finish_open(struct beam_node **out, struct beam_node *n, const char *
 		       unsigned int how, struct error *err)
 {
 	bool partial = how & BEAM_OPEN_PARTIAL;
-	char process[128], refusal[BEAM_NODE_REFUSAL_SIZE];
+	char process[128], refusal[BEAM_NODE_REFUSAL_SIZE], reference[16];
 	int code = 0;
 
 	n->how = how;
-	n->function_names = function_names_new(n->elf, n->identity.own_otp);
+	snprintf(reference, sizeof(reference), "otp-%d", n->identity.own_otp);
+	n->function_names = function_names_new();
+	function_names_add(n->function_names, n->elf, reference);
 	inspect(n, how & BEAM_OPEN_TRY_LAYOUT);
 	/* A node that exited meanwhile fails checks, too, without a fault of the layout. */
 	if (beam_node_exits(n, n->unsupported[0] && !partial ? BEAM_NODE_EXIT_MS : 0)) {

@@ -125,8 +125,11 @@ struct beam_node {
 	struct elf_file *elf;	     /* the executable; owned by objects */
 	char exe[OBJECTS_PATH_SIZE]; /* a path that opens the executable; "" for a core file */
 	uint64_t bias;		     /* process address = file address + bias */
-	struct function_names *function_names; /* beam/otp/function_names.h */
-	bool imports_named, functions_named;   /* `objects` has these names */
+	struct function_names *function_names; /* target/function_names.h */
+	/* Which names `objects` has (beam/resolve/native_function.c): of the first so many files of
+	 * function_names. */
+	size_t nr_files_named;
+	bool imports_named;
 	struct beam_identity identity;
 	struct beam_anchors anchors;
 	struct beam_layout layout;

@@ -14,19 +14,21 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/code/literal_area.h"
-#include "beam/otp/function_names.h"
 #include "beam/process/process.h"
+#include "beam/resolve/native_function.h"
 #include "beam/sched/sched.h"
 #include "beam/term/atoms.h"
 #include "beam/term/pid.h"
 #include "beam/vm/facts.h"
 #include "beam/vm/ports.h"
+#include "cmd/run/live_names.h"
 #include "cmd/run/target.h"
 #include "event/catalogue.h"
 #include "event/unnamed.h"
 #include "model/profile/snapshot.h"
 #include "probe/limit/budget.h"
 #include "probe/site/driver_sources.h"
+#include "target/function_names.h"
 
 static double own_cpu_s(void)
 {
@@ -60,10 +62,6 @@ static void set_code(struct live *l)
 	session_set_code(l->session, &code);
 }
 
-/* Records are held back at most so long for the names of functions: a host that is short of CPU may
- * take long to find them. */
-#define NAMES_MAX_NS 3000000000ull
-
 static int add_threads(struct live *l, bool samples, struct error *err)
 {
 	struct sched_thread *threads;
@@ -79,9 +77,7 @@ static int add_threads(struct live *l, bool samples, struct error *err)
 	/* Only samples have native frames and C stacks.  Records are held back until the names of
 	 * functions are known: rings would overflow while a frame waits for its name. */
 	if (samples) {
-		function_names_start(l->node->function_names);
-		session_hold(l->session, 0);
-		l->names_until_ns = clock_monotonic_ns() + NAMES_MAX_NS;
+		live_names_start(l);
 	}
 	if (nr > 0 && samples)
 		l->thread_data = beam_resolver_thread_data(l->resolver, threads[0].thread_pointer);
@@ -214,19 +210,6 @@ static int watch_code(struct live *l, struct error *err)
 	return 0;
 }
 
-/* Functions that were found without a symbol get their names in native stacks, too.  Left out are
- * names with a dot, which are fields of a struct, and callbacks of drivers. */
-static void name_functions(struct beam_node *n, const struct source_plan *plan)
-{
-	for (unsigned int i = 0; plan && i < plan->nr_points; i++) {
-		const struct source_point *p = &plan->points[i];
-
-		if (!p->path && !p->is_instruction && p->addr && !p->at_return &&
-		    !(p->kinds & driver_source_kinds()) && !strchr(p->symbol, '.'))
-			objects_name(n->objects, p->addr + n->bias, p->symbol, SYMBOL_SOURCE_PROBE);
-	}
-}
-
 void live_begin(struct live *l)
 {
 	struct error ignored;
@@ -257,7 +240,7 @@ int live_open(struct live *l, struct beam_node *n, const struct live_config *con
 	}
 	if (l->resolver) {
 		set_code(l);
-		name_functions(n, config->events);
+		live_names_of_probes(n, config->events);
 	}
 	l->enrich = enrich_open(session_source(l->session),
 				l->resolver ? beam_resolver(l->resolver) : unnamed_resolver());
@@ -548,8 +531,7 @@ static void update(struct live *l)
 
 void live_stop(struct live *l)
 {
-	if (l->names_until_ns)
-		function_names_wait(l->node->function_names);
+	live_names_wait(l);
 	session_stop(l->session);
 }
 
@@ -558,13 +540,7 @@ int live_drain(struct live *l, uint64_t max_ns, const struct source_consumer *co
 {
 	int rc;
 
-	if (l->names_until_ns && (!function_names_pending(l->node->function_names) ||
-				  clock_monotonic_ns() >= l->names_until_ns)) {
-		l->names_until_ns = 0;
-		session_hold(l->session, UINT64_MAX);
-		if (!function_names_pending(l->node->function_names))
-			function_names_wait(l->node->function_names); /* logs them */
-	}
+	live_names_update(l);
 	rc = source_drain(enrich_source(l->enrich), max_ns, consumer, err);
 	update(l);
 	return rc;
@@ -596,42 +572,13 @@ void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns)
 	}
 }
 
-/* True if another file has the same name, and another build id. */
-static bool is_ambiguous(const struct objects *o, const char *name, const char *build_id)
-{
-	const char *other, *its_id;
-
-	for (size_t i = 0; objects_file(o, i, &other, &its_id); i++) {
-		if (strcmp(name, other) == 0 && strcmp(build_id, its_id) != 0)
-			return true;
-	}
-	return false;
-}
-
-/* Build ids of the files that native functions are of, which say which builds were profiled. */
-static void add_build_ids(struct live *l)
-{
-	const struct objects *o = l->node->objects;
-	const char *name, *build_id;
-
-	for (size_t i = 0; objects_file(o, i, &name, &build_id); i++) {
-		struct strbuf key = STRBUF_INIT;
-
-		if (!*build_id || is_ambiguous(o, name, build_id))
-			continue;
-		snapshot_add_build_id_key(&key, name);
-		enrich_add_meta(l->enrich, key.buf, build_id);
-		strbuf_free(&key);
-	}
-}
-
 void live_add_end(struct live *l, uint64_t refused, uint64_t end_ns)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64, end_ns - l->start_ns);
 	enrich_add_meta(l->enrich, "duration_ns", text);
-	add_build_ids(l);
+	live_names_add_build_ids(l);
 	live_add_counters(l, refused, end_ns);
 	enrich_add_end(l->enrich, end_ns);
 }

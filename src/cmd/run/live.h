@@ -30,6 +30,7 @@ struct live {
 	double own_start_s;
 	uint64_t names_until_ns; /* records are held back until names are known, at most until then;
 				  * 0 = they are not held */
+	bool needs_names;	 /* records wait for names: those of samples */
 	uint64_t thread_data;	 /* beam_resolver_thread_data() */
 	struct sched_watch *schedulers; /* NULL: not watched */
 	uint64_t schedulers_ns;		/* when their records were last added */

@@ -7,12 +7,12 @@
 #include "base/xalloc.h"
 #include "beam/code/jit.h"
 #include "beam/node/node.h"
-#include "beam/otp/function_names.h"
 #include "beam/term/atoms.h"
 #include "probe/site/code_calls.h"
 #include "probe/site/functions.h"
 #include "probe/site/jit_instruction.h"
 #include "target/elf.h"
+#include "target/function_names.h"
 
 #define MAX_FRAGMENT (64u << 10) /* bytes; the largest has 500 (OTP 25 to 29) */
 #define MAX_BIFS     4096u	 /* OTP 29 has about 700 */
@@ -65,7 +65,7 @@ static bool matched(void *ctx, const char *name, uint64_t *addr)
 		*addr = found.addr;
 		return true;
 	}
-	return function_names_find(s->node->function_names, name, addr);
+	return function_names_find(s->node->function_names, s->elf, name, addr);
 }
 
 /* True, with its C function, if a row of the BIF table is this BIF. */

@@ -6,6 +6,7 @@
 -export([processes/1, init/1, step/1, report/1]).
 
 processes(["locks"]) -> [{writer_a, lock}, {writer_b, lock}];
+processes(["libraries"]) -> [{K, K} || K <- [hash, compress]];
 processes(_) -> [{K, K} || K <- [full, minor, regexp, term_format, binary]].
 
 init(lock) ->
@@ -17,6 +18,8 @@ init(regexp) ->
     {regexp, 0, {Pattern, binary:copy(<<"a">>, 18)}};
 init(binary) ->
     {binary, 0, binary:copy(<<"some text, and more;">>, 1000)};
+init(What) when What =:= hash; What =:= compress ->
+    {What, 0, crypto:strong_rand_bytes(100000)};
 init(What) ->
     {What, 0, [{X, {"name", [X, X + 1]}} || X <- lists:seq(1, 20000)]}.
 
@@ -37,6 +40,10 @@ work(term_format, Data) ->
 work(binary, Text) ->
     [_ | _] = binary:matches(Text, <<"more">>),
     true = is_binary(list_to_binary(binary_to_list(Text)));
+work(hash, Data) ->
+    <<_:256>> = crypto:hash(sha256, Data);
+work(compress, Data) ->
+    <<_/binary>> = zlib:compress(Data);
 work(lock, Data) ->
     %% The table goes with the one that made it.
     catch [ets:insert(?MODULE, {same, Data}) || _ <- lists:seq(1, 200)].

@@ -263,6 +263,9 @@ static void names_from_elsewhere(void **state)
 	struct objects *o = open_self();
 	struct object_function f, named;
 	raddr own = addr_of((void *)(uintptr_t)objects_test_function);
+	struct function_name by_file = {.name = "by_reference"};
+	const struct elf_file *elf;
+	uint64_t bias;
 	char name[32];
 
 	UNUSED(state);
@@ -279,10 +282,23 @@ static void names_from_elsewhere(void **state)
 	assert_string_equal(named.symbol, "objects_test_function");
 	for (unsigned int i = 0; i < 2 * OBJECTS_MAX_NAMED; i++) {
 		snprintf(name, sizeof(name), "f%u", i);
-		objects_name(o, 16 * (raddr)i, name, SYMBOL_SOURCE_REFERENCE);
+		objects_name(o, f.end + i, name, SYMBOL_SOURCE_PROBE);
 	}
 	assert_int_equal(objects_find(o, f.start, &named), 0);
 	assert_string_equal(named.symbol, "found_by_proof");
+	objects_close(o);
+
+	/* By the file: wherever it is mapped. */
+	o = open_self();
+	assert_int_equal(objects_find(o, f.start, &named), 0);
+	assert_null(named.symbol);
+	elf = objects_elf(o, f.start, &bias);
+	assert_non_null(elf);
+	by_file.addr = f.start - bias;
+	objects_name_functions(o, elf, &by_file, 1);
+	assert_int_equal(objects_find(o, f.start, &named), 0);
+	assert_string_equal(named.symbol, "by_reference");
+	assert_int_equal(named.source, SYMBOL_SOURCE_REFERENCE);
 	objects_close(o);
 }
 
