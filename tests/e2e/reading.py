@@ -124,6 +124,7 @@ READINGS = [
     Reading("inspect", "application_controller"),
     Reading("dump", sensible=dump_says),
     Reading("mem", sensible=mem_says),
+    Reading("bin"),
     Reading("ets", sensible=ets_says),
     Reading("ets", "ac_tab"),
     Reading("sched", "--now", memory=of_sched_now, sensible=sched_now_says),

@@ -7,39 +7,50 @@
 #include <string.h>
 
 #include "abi/vm.h"
+#include "base/bytes.h"
 #include "base/compiler.h"
+#include "beam/process/signals.h"
 
 /*
  * struct erl_off_heap_header: thing word, a word that depends on the kind, next.  The second word
  * is the address of the Binary in a BinRef (since OTP 27) or magic reference, and the size in a
- * ProcBin (up to 26), whose word after `next` is the address of the Binary.
+ * ProcBin (up to 26), whose words after `next` are the addresses of the Binary and of its data.
  */
-#define HEADER_WORDS 4
-#define NEXT	     2
-#define PROC_BIN     3
-#define BIN_REF	     1
+#define HEADER_WORDS  3
+#define MOST_WORDS    5
+#define NEXT	      2
+#define PROC_BIN_SIZE 1
+#define PROC_BIN      3
+#define PROC_BIN_DATA 4
+#define BIN_REF	      1
 
 #define MAX_FRAGMENTS 1000000u
 #define BATCH	      512
+#define BINARY_SPAN   64
 
-static void add_binary(struct off_heap *o, raddr addr, bool message)
+static void add_binary(struct off_heap *o, struct off_heap_place place, bool message)
 {
-	struct off_heap_binary b = {.addr = addr, .here = 1, .in_messages = message};
+	struct off_heap_binary b = {.addr = place.binary, .here = 1, .in_messages = message};
 
 	vec_push(&o->binaries, b);
+	if (o->keep_places)
+		vec_push(&o->places, place);
 	o->references++;
 	o->in_messages += message;
 }
 
 /* Adds one entry of an off-heap list; false: its header is of no kind that such lists have. */
-static bool add_thing(struct off_heap *o, const uint64_t *words, int otp, bool message)
+static bool add_thing(struct off_heap *o, raddr at, const uint64_t *words, int otp, bool message)
 {
 	uint64_t subtag = HEADER_SUBTAG(words[0]);
 
 	if (otp < 27 && subtag == SUBTAG_PROC_BIN)
-		add_binary(o, words[PROC_BIN], message);
+		add_binary(o,
+			   (struct off_heap_place){at, words[PROC_BIN], words[PROC_BIN_DATA],
+						   words[PROC_BIN_SIZE]},
+			   message);
 	else if (otp >= 27 && subtag == SUBTAG_BIN_REF)
-		add_binary(o, words[BIN_REF], message);
+		add_binary(o, (struct off_heap_place){at, words[BIN_REF], 0, 0}, message);
 	else if (subtag == (otp < 27 ? SUBTAG_FUN : SUBTAG_FUN_REF))
 		o->funs++;
 	else if (subtag == SUBTAG_EXTERNAL_PID || subtag == SUBTAG_EXTERNAL_PORT ||
@@ -55,7 +66,7 @@ static bool add_thing(struct off_heap *o, const uint64_t *words, int otp, bool m
 void off_heap_add(struct beam_node *n, struct mem *mem, raddr first, bool message,
 		  struct off_heap *out)
 {
-	uint64_t words[HEADER_WORDS], steps = 0, power = 1;
+	uint64_t words[MOST_WORDS] = {0}, steps = 0, power = 1;
 	raddr mark = 0;
 
 	for (raddr at = first; at; steps++) {
@@ -65,10 +76,10 @@ void off_heap_add(struct beam_node *n, struct mem *mem, raddr first, bool messag
 			return;
 		}
 		/* Brent's cycle detection: a list with a cycle comes back to the mark. */
-		if (at == mark || at % 8 != 0 ||
+		if (at == mark || (at % 8 != 0 && !out->unaligned) ||
 		    (mem_read(mem, at, words, sizeof(words)) != 0 &&
-		     mem_read(mem, at, words, sizeof(words) - 8) != 0) ||
-		    !add_thing(out, words, n->identity.otp, message)) {
+		     mem_read(mem, at, words, HEADER_WORDS * 8) != 0) ||
+		    !add_thing(out, at, words, n->identity.otp, message)) {
 			out->unreadable++;
 			return;
 		}
@@ -118,6 +129,41 @@ void off_heap_add_process(struct beam_node *n, struct mem *mem, raddr process, s
 	off_heap_add_fragments(n, mem, fragment, false, out);
 }
 
+struct adding {
+	struct beam_node *n;
+	struct mem *mem;
+	struct off_heap *out;
+};
+
+static int add_message(void *arg, const struct signal_message *m)
+{
+	struct adding *a = arg;
+
+	if (m->fragment) {
+		off_heap_add_fragments(a->n, a->mem, m->fragment, true, a->out);
+		if (a->out->keep_places)
+			vec_push(&a->out->fragments, m->fragment);
+	}
+	return 0;
+}
+
+void off_heap_add_all(struct beam_node *n, struct mem *mem, const struct process_facts *p,
+		      struct off_heap *out)
+{
+	struct adding a = {n, mem, out};
+	struct signal_counts counts = {0};
+	uint64_t writable;
+
+	off_heap_add(n, mem, p->off_heap, false, out);
+	if (n->layout.process_wrt_bins != LAYOUT_ABSENT &&
+	    mem_read_u64(mem, p->addr + (raddr)n->layout.process_wrt_bins, &writable) == 0)
+		off_heap_add(n, mem, writable, false, out);
+	off_heap_add_fragments(n, mem, p->mbuf, false, out);
+	if (p->message_queue_len > 0 &&
+	    (signals_walk(n, mem, p->addr, add_message, &a, &counts) != 0 || counts.moved))
+		out->unreadable++;
+}
+
 static int by_addr(const void *a, const void *b)
 {
 	const struct off_heap_binary *x = a, *y = b;
@@ -156,7 +202,11 @@ static void merge_equal(struct off_heap *o)
 void off_heap_finish(struct beam_node *n, struct off_heap *out)
 {
 	const struct beam_layout *l = &n->layout;
-	struct mem_range ranges[2 * BATCH];
+	/* Both members of a Binary at once: `size` and `refc` are some words apart. */
+	raddr least = (raddr)MIN(l->binary_orig_size, l->binary_refc);
+	size_t span = (size_t)(MAX(l->binary_orig_size, l->binary_refc) - (int)least) + 8;
+	uint8_t words[BATCH][BINARY_SPAN];
+	struct mem_range ranges[BATCH];
 	struct off_heap_binary *d;
 	size_t nr = 0;
 
@@ -168,17 +218,17 @@ void off_heap_finish(struct beam_node *n, struct off_heap *out)
 		for (size_t i = 0; i < batch; i++) {
 			struct off_heap_binary *b = &d[from + i];
 
-			ranges[2 * i] = (struct mem_range){b->addr + (raddr)l->binary_orig_size,
-							   &b->size, 8, 0};
-			ranges[2 * i + 1] =
-				(struct mem_range){b->addr + (raddr)l->binary_refc, &b->refc, 8, 0};
+			ranges[i] = (struct mem_range){b->addr + least, words[i],
+						       MIN(span, sizeof(words[i])), 0};
 		}
-		mem_readv(n->mem, ranges, 2 * batch);
+		mem_readv(n->mem, ranges, batch);
 		for (size_t i = 0; i < batch; i++) {
-			if (ranges[2 * i].err || ranges[2 * i + 1].err) {
+			if (ranges[i].err || span > sizeof(words[i])) {
 				out->unreadable++;
 				continue;
 			}
+			d[from + i].size = bytes_u64(words[i], (size_t)l->binary_orig_size - least);
+			d[from + i].refc = bytes_u64(words[i], (size_t)l->binary_refc - least);
 			out->bytes += d[from + i].size;
 			d[nr++] = d[from + i];
 		}
@@ -188,7 +238,20 @@ void off_heap_finish(struct beam_node *n, struct off_heap *out)
 		qsort(d, nr, sizeof(*d), by_size);
 }
 
+uint64_t off_heap_held(const struct off_heap *o)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < o->binaries.len; i++) {
+		if (o->binaries.data[i].refc <= o->binaries.data[i].here)
+			bytes += o->binaries.data[i].size;
+	}
+	return bytes;
+}
+
 void off_heap_free(struct off_heap *o)
 {
 	vec_free(&o->binaries);
+	vec_free(&o->places);
+	vec_free(&o->fragments);
 }

@@ -12,8 +12,9 @@
 #include "base/xalloc.h"
 
 /* DbTerm {first_oh, size in words, tpl[]}, erl_db_util.h. */
-#define DBTERM_SIZE 8
-#define DBTERM_TPL  16
+#define DBTERM_FIRST 0
+#define DBTERM_SIZE  8
+#define DBTERM_TPL   16
 
 /* HashDbTerm {next, hash, DbTerm}, erl_db_hash.h; hash: {Uint32 hvalue, Uint32 pseudo_deleted} up
  * to OTP 28, {hvalue : 63, pseudo_deleted : 1} in OTP 29. */
@@ -63,6 +64,10 @@ struct walk {
 	size_t max;
 	uint64_t nodes_left;
 	uint64_t words_left; /* of ALL_MAX_WORDS */
+	/* ets_off_heap_walk(): objects are visited instead of being kept. */
+	void (*visit)(void *arg, raddr first, const uint64_t *words, size_t nr);
+	void *arg;
+	uint64_t *words;
 };
 
 static bool is_done(const struct walk *w)
@@ -104,6 +109,24 @@ static uint32_t words_to_copy(struct walk *w, uint32_t arity, uint64_t words)
 	return (uint32_t)nr;
 }
 
+/* `bytes` as below. */
+static int visit_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
+{
+	raddr first = bytes_u64(bytes, DBTERM_FIRST);
+	uint64_t nr = bytes_u64(bytes, DBTERM_SIZE);
+	int rc = 0;
+
+	if (!first)
+		return 0;
+	if (w->t->compressed || nr > MAX_WORDS)
+		nr = 0;
+	else
+		rc = mem_read(w->n->mem, dbterm + DBTERM_TPL, w->words, 8 * (size_t)nr);
+	if (!rc)
+		w->visit(w->arg, first, nr ? w->words : NULL, (size_t)nr);
+	return rc;
+}
+
 /* Copies an object; `bytes` has the first words of its DbTerm. */
 static int add_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
 {
@@ -115,6 +138,8 @@ static int add_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
 	if (!HEADER_IS_TUPLE(header) || HEADER_ARITY(header) < w->t->keypos ||
 	    HEADER_ARITY(header) >= MAX_WORDS)
 		return -EBADMSG;
+	if (w->visit)
+		return visit_object(w, dbterm, bytes);
 	if (w->t->compressed)
 		rc = compressed_words(w, o.addr, o.arity, &words);
 	if (!rc && words < o.arity + 1ull)
@@ -293,6 +318,13 @@ static int walk_catree(struct walk *w)
 	return rc;
 }
 
+static int walk_table(struct walk *w)
+{
+	if (w->t->store == ETS_STORE_HASH)
+		return walk_hash(w);
+	return w->t->store == ETS_STORE_TREE ? walk_tree(w, w->t->root) : walk_catree(w);
+}
+
 int ets_objects_read(struct beam_node *n, const struct ets_table *t, size_t max,
 		     struct ets_objects *out)
 {
@@ -304,9 +336,27 @@ int ets_objects_read(struct beam_node *n, const struct ets_table *t, size_t max,
 			 .words_left = ALL_MAX_WORDS};
 
 	memset(out, 0, sizeof(*out));
-	if (t->store == ETS_STORE_HASH)
-		return walk_hash(&w);
-	return t->store == ETS_STORE_TREE ? walk_tree(&w, t->root) : walk_catree(&w);
+	return walk_table(&w);
+}
+
+int ets_off_heap_walk(struct beam_node *n, const struct ets_table *t,
+		      void (*visit)(void *arg, raddr first, const uint64_t *words, size_t nr),
+		      void *arg, uint64_t *torn)
+{
+	struct ets_objects none = {0};
+	struct walk w = {.n = n,
+			 .t = t,
+			 .out = &none,
+			 .max = 1, /* of `none`, which stays empty */
+			 .nodes_left = UINT32_MAX,
+			 .visit = visit,
+			 .arg = arg,
+			 .words = xmalloc(8 * (size_t)MAX_WORDS)};
+	int rc = walk_table(&w);
+
+	*torn += none.torn;
+	free(w.words);
+	return rc;
 }
 
 void ets_objects_free(struct ets_objects *o)

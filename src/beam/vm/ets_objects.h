@@ -31,4 +31,11 @@ int ets_objects_read(struct beam_node *n, const struct ets_table *t, size_t max,
 		     struct ets_objects *out);
 void ets_objects_free(struct ets_objects *o);
 
+/* Calls visit() for each object that refers to data outside of the table, as to binaries: `first`
+ * is its off-heap list (beam/process/off_heap.h); words[] are the object's, NULL of a compressed
+ * one, or of one of more than 8 MiB.  *torn as above.  0, or negative errno. */
+int ets_off_heap_walk(struct beam_node *n, const struct ets_table *t,
+		      void (*visit)(void *arg, raddr first, const uint64_t *words, size_t nr),
+		      void *arg, uint64_t *torn);
+
 #endif

@@ -110,4 +110,9 @@ struct proclist {
 };
 int proclist_read(struct beam_node *n, raddr list, struct proclist *out, size_t max);
 
+/* Calls visit() for each binary in the queue of the port whose struct is at `port`: address of the
+ * Binary, bytes of it that are queued.  False: the queue changed meanwhile. */
+bool port_queue_walk(struct beam_node *n, raddr port,
+		     void (*visit)(void *arg, raddr binary, uint64_t used), void *arg);
+
 #endif

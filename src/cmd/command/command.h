@@ -217,6 +217,7 @@ int cmd_env(struct command_context *ctx, struct error *err);
 int cmd_events(struct command_context *ctx, struct error *err);
 int cmd_alloc(struct command_context *ctx, struct error *err);
 int cmd_gc(struct command_context *ctx, struct error *err);
+int cmd_bin(struct command_context *ctx, struct error *err);
 int cmd_ets(struct command_context *ctx, struct error *err);
 int cmd_inspect(struct command_context *ctx, struct error *err);
 int cmd_mem(struct command_context *ctx, struct error *err);

@@ -8,6 +8,8 @@
 
 #include "abi/vm.h"
 #include "base/compiler.h"
+#include "beam/process/off_heap.h"
+#include "beam/process/timers.h"
 #include "beam/term/term_read.h"
 #include "names/names.h"
 
@@ -21,6 +23,14 @@
 
 /* Unused strings that are tolerated before process_strings_keep() frees them. */
 #define STRINGS_FEW 4096u
+
+/* The cache of pages is emptied after so many processes: what it has is as old as these. */
+#define CACHED_PROCESSES 256
+
+/* An item of process_source.timers. */
+struct receiver {
+	uint64_t to, nr; /* to: the key */
+};
 
 static int open_code(struct process_source *s, char *warning, size_t warning_size)
 {
@@ -40,7 +50,8 @@ int process_source_open(struct process_source *s, struct beam_node *n, unsigned 
 {
 	int rc;
 
-	*s = (struct process_source){.node = n, .needs = needs};
+	*s = (struct process_source){
+		.node = n, .needs = needs, .timers = KEYTAB_INIT(struct receiver)};
 	rc = term_reader_init(&s->reader, &s->formats, n);
 	if (rc)
 		return beam_node_unreadable(n, "process table", rc, err);
@@ -67,6 +78,8 @@ static void forget(struct process_source *s)
 void process_source_close(struct process_source *s)
 {
 	forget(s);
+	mem_close(s->cached);
+	keytab_free(&s->timers);
 	process_strings_free(&s->strings);
 }
 
@@ -88,11 +101,38 @@ void process_source_renewed(struct process_source *s)
 	s->anew = false;
 }
 
+static void count_timers(struct process_source *s)
+{
+	struct timer_totals totals = {0};
+
+	keytab_free(&s->timers);
+	timer_totals_read(s->node, &totals);
+	for (size_t i = 0; i < totals.v.len; i++) {
+		const struct timer_receiver *t = &totals.v.data[i];
+		struct receiver *r = t->to ? keytab_find(&s->timers, t->to) : NULL;
+
+		if (t->to && !r)
+			r = keytab_add(&s->timers, t->to);
+		if (r)
+			r->nr += t->nr;
+	}
+	timer_totals_free(&totals);
+}
+
 unsigned int process_source_what(const struct process_source *s)
 {
 	return (s->needs & PROCESS_NEEDS_MEMORY ? PROCESS_READ_MEMORY : 0) |
 	       (s->needs & PROCESS_NEEDS_COUNTS ? PROCESS_READ_COUNTS : 0) |
 	       (s->needs & PROCESS_NEEDS_LABEL ? PROCESS_READ_DICTIONARY : 0);
+}
+
+int process_source_scan(struct process_source *s,
+			int (*visit)(void *arg, struct process_facts *block, size_t nr), void *arg,
+			struct process_totals *totals, struct error *err)
+{
+	if (s->needs & PROCESS_NEEDS_TIMERS)
+		count_timers(s);
+	return processes_scan(s->node, process_source_what(s), visit, arg, totals, err);
 }
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -263,6 +303,32 @@ static void find_names(struct process_source *s, const struct process_facts *p,
 		find_function(s, p, row);
 }
 
+static void find_binaries(struct process_source *s, const struct process_facts *p,
+			  struct process_row *row)
+{
+	struct off_heap o = {0};
+
+	if (!s->cached)
+		s->cached = mem_open_cached(s->node->mem);
+	if (s->nr_cached++ % CACHED_PROCESSES == 0)
+		mem_cached_forget(s->cached);
+	off_heap_add_all(s->node, s->cached, p, &o);
+	off_heap_finish(s->node, &o);
+	row->binaries = o.binaries.len;
+	row->binary_memory = o.bytes;
+	row->binary_held = off_heap_held(&o);
+	off_heap_free(&o);
+}
+
+static uint64_t timers_of(const struct process_source *s, const struct process_facts *p)
+{
+	const struct receiver *to_pid = keytab_find(&s->timers, p->addr);
+	const struct receiver *to_name =
+		p->registered ? keytab_find(&s->timers, p->registered) : NULL;
+
+	return (to_pid ? to_pid->nr : 0) + (to_name ? to_name->nr : 0);
+}
+
 void process_source_row(struct process_source *s, const struct process_facts *p,
 			const struct process_row *before, struct process_row *row)
 {
@@ -286,6 +352,11 @@ void process_source_row(struct process_source *s, const struct process_facts *p,
 		.links = counted ? p->nr_links : PROCESS_COUNT_UNKNOWN,
 		.monitors = counted ? p->nr_monitors : PROCESS_COUNT_UNKNOWN,
 		.monitored_by = counted ? p->nr_monitored_by : PROCESS_COUNT_UNKNOWN,
+		.binaries = PROCESS_NUMBER_UNKNOWN,
+		.binary_memory = PROCESS_NUMBER_UNKNOWN,
+		.binary_held = PROCESS_NUMBER_UNKNOWN,
+		.timers =
+			s->needs & PROCESS_NEEDS_TIMERS ? timers_of(s, p) : PROCESS_NUMBER_UNKNOWN,
 		.status = (uint8_t)p->status,
 		.priority = (uint8_t)p->priority,
 		.trap_exit = p->trap_exit,
@@ -293,6 +364,8 @@ void process_source_row(struct process_source *s, const struct process_facts *p,
 		.stale = process_stack_is_stale(p->state),
 	};
 	s->undecoded += p->nr_undecoded;
+	if (s->needs & PROCESS_NEEDS_BINARIES)
+		find_binaries(s, p, row);
 	/* The process has not run, so its dictionary and current function are the same. */
 	if (before && !s->anew && before->pid == row->pid &&
 	    before->reductions == row->reductions && p->status == PROCESS_WAITING &&

@@ -7,6 +7,7 @@
 #define EBEAM_CMD_PROCESS_SOURCE_H
 
 #include "base/idmap.h"
+#include "base/keytab.h"
 #include "base/vec.h"
 #include "beam/process/process.h"
 #include "beam/process/stack.h"
@@ -35,17 +36,24 @@ struct process_source {
 	VEC(struct process_function) functions;
 	VEC(struct process_call) calls;
 	struct idmap function_index, call_index;
-	uint64_t undecoded; /* messages without their size, see beam/process/process.h */
-	size_t kept;	    /* number of strings after the last process_source_renew() */
-	bool anew;	    /* names are looked up again, not copied from previous rows */
+	struct mem *cached;	/* NULL, or for the lists of binaries */
+	unsigned int nr_cached; /* processes since it was emptied */
+	struct keytab timers;	/* number by receiver: the address of a process, or a name */
+	uint64_t undecoded;	/* messages without their size, see beam/process/process.h */
+	size_t kept;		/* number of strings after the last process_source_renew() */
+	bool anew;		/* names are looked up again, not copied from previous rows */
 };
 
 /* If the node's code cannot be read, rows have no functions, and *warning says so; else "". */
 int process_source_open(struct process_source *s, struct beam_node *n, unsigned int needs,
 			char *warning, size_t warning_size, struct error *err);
 void process_source_close(struct process_source *s);
-/* PROCESS_READ_* flags for processes_scan(). */
+/* PROCESS_READ_* flags for process_read(). */
 unsigned int process_source_what(const struct process_source *s);
+/* As processes_scan(), of what is needed for the rows; visit() gets the caller's `arg`. */
+int process_source_scan(struct process_source *s,
+			int (*visit)(void *arg, struct process_facts *block, size_t nr), void *arg,
+			struct process_totals *totals, struct error *err);
 
 /* `before` is the row of the same slot in the last reading, or NULL: if it is of the same process,
  * which has not run since, its names are taken over. */

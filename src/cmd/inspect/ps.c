@@ -116,8 +116,7 @@ static int read_rows(struct ps *ps, struct error *err)
 	ps->ancestors.len = 0;
 	ps->at = 0;
 	ps->rows.ts_ns = clock_monotonic_ns();
-	return processes_scan(ps->node, process_source_what(&ps->source), keep_block, ps,
-			      &ps->totals, err);
+	return process_source_scan(&ps->source, keep_block, ps, &ps->totals, err);
 }
 
 /* ---- JSON --------------------------------------------------------------------------------- */
@@ -202,8 +201,7 @@ static int stream_json(struct ps *ps, struct error *err)
 	int rc;
 
 	json_begin(ps, true);
-	rc = processes_scan(ps->node, process_source_what(&ps->source), stream_block, ps,
-			    &ps->totals, err);
+	rc = process_source_scan(&ps->source, stream_block, ps, &ps->totals, err);
 	if (rc < 0) {
 		jsonw_finish(&ps->w);
 		return rc;

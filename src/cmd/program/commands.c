@@ -208,6 +208,10 @@ const struct command commands[] = {
 			"the function (\"stale\": true; where it is now: record). "
 			"A process that changed "
 			"each time it was read has ~ behind its pid (\"torn\": true).\n\n"
+			"The columns binaries, binary_memory (bytes of binaries outside of its "
+			"heap), binary_held (of these, to which only it refers; 'ebeam bin' says "
+			"more) and timers (messages that timers will send to it) are read only if "
+			"they are named.\n\n"
 			"--where compares columns: numbers with == != < <= > >= (10k, 1.5M, "
 			"64Ki), texts with == != and ~ (a regular expression as in Erlang's re), "
 			"what is not there "
@@ -319,6 +323,30 @@ const struct command commands[] = {
 			"  ebeam mem --core core.4711 -j",
 		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE),
 		.run = cmd_mem,
+	},
+	{
+		.name = "bin",
+		.summary = "binaries outside of heaps: who refers to them, how much is used",
+		.args = "",
+		.description =
+			"Binaries of more than 64 bytes are outside of heaps, shared, and counted "
+			"in erlang:memory(binary) only. One row for each process (its heap, and "
+			"the messages in its mailbox), ETS table, and port with a queue that "
+			"refers to some:\n\n"
+			"  MEMORY  bytes of the binaries that it refers to\n"
+			"  USED    bytes of these that its terms are: a sub-binary of 80 bytes\n"
+			"          keeps one of 512 KiB; garbage not collected yet counts\n"
+			"  HELD    bytes of those to which nobody else refers: what would be\n"
+			"          free without it\n\n"
+			"MEMORY far above USED is the leak of sub-binaries: to keep "
+			"binary:copy/1 of them is the cure. The largest binaries, and a histogram "
+			"of sizes, follow. Read from the node's memory, without a collection "
+			"anywhere: it also works on a node that answers nobody.\n\n"
+			"  ebeam bin -p rabbit@host\n"
+			"  ebeam bin -p 4711 -s held -n 50\n"
+			"  ebeam bin -p 4711 -j -s used",
+		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE),
+		.run = cmd_bin,
 	},
 	{
 		.name = "ets",

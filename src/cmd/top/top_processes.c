@@ -80,8 +80,7 @@ int top_processes_read(struct top_processes *p, uint64_t since_ns, struct error 
 	p->err = err;
 	p->yielded_ns = clock_monotonic_ns();
 	process_table_begin(&p->table, p->yielded_ns, since_ns);
-	rc = processes_scan(p->source.node, process_source_what(&p->source), take_block, p,
-			    &p->totals, err);
+	rc = process_source_scan(&p->source, take_block, p, &p->totals, err);
 	if (rc)
 		return rc;
 	process_table_end(&p->table);

@@ -253,6 +253,7 @@ void rule_binaries(struct making *m)
 		f, "a term that refers to a small part of a large binary keeps all of it in "
 		   "memory, and "
 		   "a process that rarely collects garbage keeps binaries that it no longer needs");
+	finding_command(f, "bin");
 	finding_command(f, "inspect '%s' --heap", holder->pid);
 }
 

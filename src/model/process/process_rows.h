@@ -28,6 +28,8 @@ enum {
 	PROCESS_NEEDS_COUNTS = 32,
 	PROCESS_NEEDS_BEFORE = 64, /* an earlier reading, for a rate */
 	PROCESS_NEEDS_SAMPLES = 128,
+	PROCESS_NEEDS_BINARIES = 256, /* the lists of binaries outside of its heap */
+	PROCESS_NEEDS_TIMERS = 512,   /* all timers of the node */
 };
 
 enum process_type {
@@ -73,6 +75,11 @@ enum process_type {
 	F(LINKS, links, COUNT, process_count(r->links), PROCESS_NEEDS_COUNTS)                      \
 	F(MONITORS, monitors, COUNT, process_count(r->monitors), PROCESS_NEEDS_COUNTS)             \
 	F(MONITORED_BY, monitored_by, COUNT, process_count(r->monitored_by), PROCESS_NEEDS_COUNTS) \
+	F(BINARIES, binaries, COUNT, process_number(r->binaries), PROCESS_NEEDS_BINARIES)          \
+	F(BINARY_MEMORY, binary_memory, BYTES, process_number(r->binary_memory),                   \
+	  PROCESS_NEEDS_BINARIES)                                                                  \
+	F(BINARY_HELD, binary_held, BYTES, process_number(r->binary_held), PROCESS_NEEDS_BINARIES) \
+	F(TIMERS, timers, COUNT, process_number(r->timers), PROCESS_NEEDS_TIMERS)                  \
 	F(TRAP_EXIT, trap_exit, BOOL, r->trap_exit, 0)                                             \
 	F(TORN, torn, BOOL, r->torn, 0)                                                            \
 	F(STALE, stale, BOOL, r->stale, 0)
@@ -117,13 +124,17 @@ void process_strings_keep(struct process_strings *s, struct process_row *rows, s
 #define PROCESS_PID_NONE UINT64_MAX
 #define PROCESS_PID_TEXT (1ull << 63)
 
-#define PROCESS_COUNT_UNKNOWN UINT32_MAX
+#define PROCESS_COUNT_UNKNOWN  UINT32_MAX
+#define PROCESS_NUMBER_UNKNOWN UINT64_MAX
 
 struct process_row {
 	uint64_t pid, parent, group_leader;
 	uint64_t slot; /* in the node's process table; rows are ordered by it */
 	uint64_t reductions, memory, message_queue_len;
 	uint64_t total_heap_size, heap_size, stack_size;
+	/* Binaries outside of its heap: number, bytes, bytes to which only it refers; and messages
+	 * that timers will send to it.  PROCESS_NUMBER_UNKNOWN: not read. */
+	uint64_t binaries, binary_memory, binary_held, timers;
 	/* NaN = not known; cpu is percent of a core. */
 	float reductions_rate, memory_rate, messages_rate, cpu;
 	uint32_t links, monitors, monitored_by; /* PROCESS_COUNT_UNKNOWN: not read */
@@ -169,6 +180,11 @@ uint32_t process_row_name(const struct process_row *row);
 static inline double process_count(uint32_t n)
 {
 	return n == PROCESS_COUNT_UNKNOWN ? (double)NAN : n;
+}
+
+static inline double process_number(uint64_t n)
+{
+	return n == PROCESS_NUMBER_UNKNOWN ? (double)NAN : (double)n;
 }
 
 /* Value of a number field; NaN = not known, or not a number.  Inline, as a million rows are sorted

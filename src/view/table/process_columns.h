@@ -36,7 +36,9 @@ uint64_t process_columns_fields(const char *columns);
 	(1ull << PROCESS_FIELD_NAME | 1ull << PROCESS_FIELD_MONITORED_BY |                         \
 	 1ull << PROCESS_FIELD_TORN | 1ull << PROCESS_FIELD_STALE |                                \
 	 1ull << PROCESS_FIELD_MEMORY_RATE | 1ull << PROCESS_FIELD_MESSAGES_RATE |                 \
-	 1ull << PROCESS_FIELD_REDUCTIONS_RATE | 1ull << PROCESS_FIELD_CPU)
+	 1ull << PROCESS_FIELD_REDUCTIONS_RATE | 1ull << PROCESS_FIELD_CPU |                       \
+	 1ull << PROCESS_FIELD_BINARIES | 1ull << PROCESS_FIELD_BINARY_MEMORY |                    \
+	 1ull << PROCESS_FIELD_BINARY_HELD | 1ull << PROCESS_FIELD_TIMERS)
 #define PROCESS_JSON_ALL (((1ull << NR_PROCESS_FIELDS) - 1) & ~PROCESS_JSON_NOT)
 #define PROCESS_JSON_RATES                                                                         \
 	(1ull << PROCESS_FIELD_MEMORY_RATE | 1ull << PROCESS_FIELD_MESSAGES_RATE |                 \

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See binary_use.h. */
+#include "beam/process/binary_use.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/vm.h"
+#include "base/compiler.h"
+#include "base/xalloc.h"
+
+#define CHUNK_WORDS   (1u << 17)
+#define MAX_FRAGMENTS 1000000u
+#define MAX_RANGES    (8u << 20) /* of one holder; then a binary counts as used whole */
+
+/* ErlSubBin (up to OTP 26) {header, bytes, offset, bits beyond u8 and first bit u8, whole binary};
+ * ErlSubBits (from 27 on) {header, data * | flags, first bit, end bit, whole binary}. */
+#define SUB_WORDS   5
+#define SUB_BIN_26  (3ull << 6 | SUBTAG_SUB_BIN)
+#define SUB_BITS_27 (4ull << 6 | SUBTAG_SUB_BITS)
+/* ErlBinMatchState (up to OTP 26) {header, whole binary, data *, offset and size in bits, ...}. */
+#define MATCH_STATE	 SUBTAG_FUN_REF
+#define MATCH_STATE_MIN	 4
+#define MATCH_STATE_MAX	 256 /* words after the header: saved offsets */
+#define LOOK_AHEAD_WORDS SUB_WORDS
+
+/* Addresses of bytes that a term uses. */
+struct range {
+	raddr binary, from, to;
+};
+
+struct binary_use {
+	int otp;
+	struct off_heap_place *places; /* ordered by `at` */
+	size_t nr;
+	raddr least, most; /* of places[].at */
+	bool *whole;	   /* by place: a term is the whole binary */
+	bool *found;	   /* by place: something refers to it */
+	VEC(struct range) ranges;
+	bool ordered; /* ranges are, by binary and beginning, with those of whole binaries */
+	uint64_t *buf;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct off_heap_place *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+struct binary_use *binary_use_new(int otp, const struct off_heap_place *places, size_t nr)
+{
+	struct binary_use *u = xcalloc(1, sizeof(*u));
+
+	u->otp = otp;
+	u->nr = nr;
+	u->places = xcalloc(nr + 1, sizeof(*u->places));
+	u->whole = xcalloc(nr + 1, sizeof(bool));
+	u->found = xcalloc(nr + 1, sizeof(bool));
+	if (nr) {
+		memcpy(u->places, places, nr * sizeof(*places));
+		qsort(u->places, nr, sizeof(*places), by_place);
+		u->least = u->places[0].at;
+		u->most = u->places[nr - 1].at;
+	}
+	return u;
+}
+
+void binary_use_free(struct binary_use *u)
+{
+	if (!u)
+		return;
+	vec_free(&u->ranges);
+	free(u->places);
+	free(u->whole);
+	free(u->found);
+	free(u->buf);
+	free(u);
+}
+
+/* Index of the place that a term refers to; u->nr = none. */
+static size_t place_of(const struct binary_use *u, uint64_t term)
+{
+	raddr at = TERM_ADDR(term);
+	size_t low = 0, high = u->nr;
+
+	if (!TERM_IS_BOXED(term) || at < u->least || at > u->most)
+		return u->nr;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (u->places[middle].at < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < u->nr && u->places[low].at == at ? low : u->nr;
+}
+
+static void add_range(struct binary_use *u, size_t place, uint64_t from, uint64_t to)
+{
+	u->found[place] = true;
+	if (from > to || u->ranges.len >= MAX_RANGES)
+		u->whole[place] = true;
+	else
+		vec_push(&u->ranges, ((struct range){u->places[place].binary, from, to}));
+}
+
+/* Takes what begins at w[0], of which LOOK_AHEAD_WORDS can be read; returns its words. */
+static size_t take_26(struct binary_use *u, const uint64_t *w)
+{
+	uint64_t arity = HEADER_ARITY(w[0]);
+	size_t place;
+
+	if (w[0] == SUB_BIN_26 && (place = place_of(u, w[4])) < u->nr) {
+		raddr from = u->places[place].bytes + w[2];
+		uint64_t bits = (w[3] & 0xff) + (w[3] >> 8 & 0xff);
+
+		add_range(u, place, from, from + w[1] + (bits + 7) / 8);
+		return SUB_WORDS;
+	}
+	if (HEADER_SUBTAG(w[0]) == MATCH_STATE && arity >= MATCH_STATE_MIN &&
+	    arity <= MATCH_STATE_MAX && (place = place_of(u, w[1])) < u->nr) {
+		add_range(u, place, w[2], w[2] + (w[4] + 7) / 8);
+		return SUB_WORDS;
+	}
+	place = place_of(u, w[0]);
+	if (place < u->nr)
+		u->found[place] = u->whole[place] = true;
+	return 1;
+}
+
+static size_t take_27(struct binary_use *u, const uint64_t *w)
+{
+	size_t place = w[0] == SUB_BITS_27 ? place_of(u, w[4]) : u->nr;
+	uint64_t base = w[1] & ~SUB_BITS_FLAGS;
+
+	if (place == u->nr)
+		return 1;
+	add_range(u, place, base + w[2] / 8, base + (w[3] + 7) / 8);
+	return SUB_WORDS;
+}
+
+void binary_use_words(struct binary_use *u, const uint64_t *words, size_t nr)
+{
+	uint64_t last[2 * LOOK_AHEAD_WORDS] = {0};
+	size_t i = 0, rest;
+
+	while (i + LOOK_AHEAD_WORDS <= nr)
+		i += u->otp <= 26 ? take_26(u, words + i) : take_27(u, words + i);
+	/* The last words, with zeros behind. */
+	rest = nr > i ? nr - i : 0;
+	memcpy(last, words + nr - rest, rest * sizeof(*words));
+	for (i = 0; i < rest;)
+		i += u->otp <= 26 ? take_26(u, last + i) : take_27(u, last + i);
+}
+
+bool binary_use_area(struct binary_use *u, struct beam_node *n, raddr from, raddr to)
+{
+	if (!u->buf)
+		u->buf = xmalloc(CHUNK_WORDS * sizeof(*u->buf));
+	while (from < to && (to - from) / 8 > 0) {
+		uint64_t nr = MIN((to - from) / 8, (uint64_t)CHUNK_WORDS);
+
+		if (mem_read(n->mem, from, u->buf, (size_t)nr * 8) != 0)
+			return false;
+		binary_use_words(u, u->buf, (size_t)nr);
+		if (nr < CHUNK_WORDS)
+			return true;
+		/* An object may lie across the end of the chunk. */
+		from += 8 * (nr - LOOK_AHEAD_WORDS);
+	}
+	return true;
+}
+
+bool binary_use_fragments(struct binary_use *u, struct beam_node *n, raddr fragment)
+{
+	const struct beam_layout *l = &n->layout;
+
+	for (unsigned int i = 0; fragment; i++) {
+		raddr from = fragment + (raddr)l->heap_frag_mem;
+		uint64_t used, next;
+
+		if (i == MAX_FRAGMENTS ||
+		    mem_read_u64(n->mem, fragment + (raddr)l->heap_frag_used_size, &used) != 0 ||
+		    mem_read_u64(n->mem, fragment + (raddr)l->heap_frag_next, &next) != 0 ||
+		    used > 1ull << 40 || !binary_use_area(u, n, from, from + 8 * used))
+			return false;
+		fragment = next;
+	}
+	return true;
+}
+
+bool binary_use_process(struct binary_use *u, struct beam_node *n, const struct process_facts *p)
+{
+	bool ok = p->heap <= p->htop && p->htop <= p->stop && p->stop <= p->hend &&
+		  binary_use_area(u, n, p->heap, p->htop) &&
+		  binary_use_area(u, n, p->stop, p->hend);
+
+	if (p->old_heap)
+		ok = p->old_heap <= p->old_htop && p->old_htop <= p->old_hend &&
+		     binary_use_area(u, n, p->old_heap, p->old_htop) && ok;
+	return binary_use_fragments(u, n, p->mbuf) && ok;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static int by_range(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	if (x->binary != y->binary)
+		return x->binary < y->binary ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static void order(struct binary_use *u)
+{
+	for (size_t i = 0; i < u->nr; i++) {
+		const struct off_heap_place *p = &u->places[i];
+
+		if (u->whole[i] || !u->found[i])
+			vec_push(&u->ranges,
+				 ((struct range){p->binary, p->bytes,
+						 p->size ? p->bytes + p->size : UINT64_MAX}));
+	}
+	if (u->ranges.len)
+		qsort(u->ranges.data, u->ranges.len, sizeof(*u->ranges.data), by_range);
+	u->ordered = true;
+}
+
+uint64_t binary_use_of(struct binary_use *u, raddr binary, uint64_t size)
+{
+	uint64_t used = 0, end = 0;
+	size_t low = 0, high;
+
+	if (!u->ordered)
+		order(u);
+	high = u->ranges.len;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (u->ranges.data[middle].binary < binary)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < u->ranges.len && u->ranges.data[low].binary == binary; low++) {
+		const struct range *r = &u->ranges.data[low];
+
+		if (r->to > MAX(end, r->from))
+			used += r->to - MAX(end, r->from);
+		end = MAX(end, r->to);
+	}
+	return MIN(used, size);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How much of a binary the terms of a heap use: a sub-binary of 80 bytes keeps a binary of 512 KiB.
+ *
+ * Searches the words of the heap's areas for sub-binaries and match contexts that refer to the
+ * given places; no object is followed, so that a heap that changes meanwhile does no harm.  Garbage
+ * that was not collected yet counts as used.  A place to which nothing refers, as its term is in a
+ * register or a message, uses all of its binary.
+ *
+ * erl_bits.h, OTP 25 to 29.
+ */
+#ifndef EBEAM_BEAM_BINARY_USE_H
+#define EBEAM_BEAM_BINARY_USE_H
+
+#include "beam/process/off_heap.h"
+#include "beam/process/process.h"
+
+struct binary_use; /* of one holder: a process, an object of an ETS table */
+
+/* The places, with their binaries, are copied. */
+struct binary_use *binary_use_new(int otp, const struct off_heap_place *places, size_t nr);
+void binary_use_free(struct binary_use *u);
+
+/* Searches words that were read from the address `at` on. */
+void binary_use_words(struct binary_use *u, const uint64_t *words, size_t nr);
+/* Searches [from, to) of the node's memory; false = not all of it could be read. */
+bool binary_use_area(struct binary_use *u, struct beam_node *n, raddr from, raddr to);
+/* Searches a chain of heap fragments. */
+bool binary_use_fragments(struct binary_use *u, struct beam_node *n, raddr fragment);
+/* Searches heap, stack, old heap and fragments of a process. */
+bool binary_use_process(struct binary_use *u, struct beam_node *n, const struct process_facts *p);
+
+/* Bytes of a binary of `size` bytes that are used; after all areas. */
+uint64_t binary_use_of(struct binary_use *u, raddr binary, uint64_t size);
+
+#endif

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam bin`: binaries outside of heaps, and who refers to them.
+ *
+ * Off-heap lists of processes, messages and objects of ETS tables, and the queues of ports, say who
+ * refers to which binary; the words of heaps and objects, how much of it their terms use.  Large
+ * heaps come last, those with most bytes of binaries first.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/keytab.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "beam/process/binary_use.h"
+#include "beam/vm/ets.h"
+#include "beam/vm/ets_objects.h"
+#include "beam/vm/memory.h"
+#include "beam/vm/ports.h"
+#include "cmd/command/command.h"
+#include "cmd/inspect/process_source.h"
+#include "cmd/output/envelope.h"
+#include "cmd/output/outfile.h"
+#include "cmd/output/render.h"
+#include "cmd/run/target.h"
+#include "view/inspect/bin_view.h"
+
+#define HOLDERS_SHOWN 20
+/* Larger heaps are searched after all lists were read. */
+#define LARGE_HEAP_WORDS (1u << 17)
+/* They are not searched any longer than so; other rows have no use then. */
+#define USE_MAX_NS 10000000000ull
+/* The cache of pages is emptied after so many processes: what it has is as old as these. */
+#define CACHED_PROCESSES 256
+
+/* Of all holders: key of the table, the binary's address. */
+struct known_binary {
+	uint64_t addr, size, refc, found;
+	uint32_t holders, holder; /* holder: the first one, index of rows */
+};
+
+struct bin {
+	struct command_context *ctx;
+	struct beam_node *node;
+	struct mem *cached;
+	struct process_source source;
+	VEC(struct bin_row) rows;
+	VEC(uint64_t) pids; /* by row: of a process with a large heap; else 0 */
+	struct keytab binaries;
+	VEC(struct bin_binary) largest;
+	struct bin_answer answer;
+	uint64_t nr_processes;
+	uint64_t unreadable; /* lists that were not read to their end */
+	uint64_t torn_objects;
+	bool cut, use_cut;
+};
+
+/* What one holder refers to, while it is read. */
+struct holding {
+	struct bin *b;
+	struct off_heap binaries;
+	struct keytab used; /* struct used_bytes; of a table and a port */
+	bool use_unknown;
+};
+
+struct used_bytes {
+	uint64_t binary, bytes; /* binary: the key */
+};
+
+static void holding_begin(struct holding *h, struct bin *b)
+{
+	*h = (struct holding){.b = b, .used = KEYTAB_INIT(struct used_bytes)};
+	h->binaries.keep_places = true;
+}
+
+static void holding_end(struct holding *h)
+{
+	off_heap_free(&h->binaries);
+	keytab_free(&h->used);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void count_binary(struct bin *b, const struct off_heap_binary *binary)
+{
+	struct known_binary *known = keytab_find(&b->binaries, binary->addr);
+
+	if (!known) {
+		known = keytab_add(&b->binaries, binary->addr);
+		known->holder = (uint32_t)b->rows.len;
+	}
+	known->size = binary->size;
+	known->refc = binary->refc;
+	known->found += binary->here;
+	known->holders++;
+}
+
+/* Adds a row of what was found; nothing if that is no binary.  `row` has type, id and name. */
+static void add_row(struct holding *h, struct bin_row *row, uint64_t pid)
+{
+	struct bin *b = h->b;
+	struct off_heap *o = &h->binaries;
+
+	off_heap_finish(b->node, o);
+	b->unreadable += o->unreadable;
+	b->cut |= o->cut;
+	row->torn |= o->unreadable > 0;
+	row->used = NAN;
+	for (size_t i = 0; i < o->binaries.len; i++) {
+		const struct off_heap_binary *binary = &o->binaries.data[i];
+
+		count_binary(b, binary);
+		row->references += binary->here;
+		row->share += (uint64_t)((double)binary->size * (double)binary->here /
+					 (double)MAX(binary->refc, binary->here));
+	}
+	row->binaries = o->binaries.len;
+	row->memory = o->bytes;
+	row->held = off_heap_held(o);
+	row->in_messages = o->in_messages;
+	row->largest = o->binaries.len ? o->binaries.data[0].size : 0;
+	if (!row->binaries)
+		return;
+	vec_push(&b->rows, *row);
+	vec_push(&b->pids, pid);
+}
+
+/* Bytes of the binaries that were found to be used; each at most once. */
+static double sum_of_used(const struct holding *h)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < h->binaries.binaries.len; i++) {
+		const struct off_heap_binary *binary = &h->binaries.binaries.data[i];
+		const struct used_bytes *used = keytab_find(&h->used, binary->addr);
+
+		sum += (double)MIN(used ? used->bytes : 0, binary->size);
+	}
+	return sum;
+}
+
+static void add_used(struct holding *h, raddr binary, uint64_t bytes)
+{
+	struct used_bytes *used;
+
+	if (!binary)
+		return;
+	used = keytab_find(&h->used, binary);
+	if (!used)
+		used = keytab_add(&h->used, binary);
+	used->bytes += MIN(bytes, UINT64_MAX - used->bytes);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static const char *name_of(struct bin *b, const struct process_facts *p, struct bin_row *out)
+{
+	struct process_row row;
+	uint32_t name;
+
+	process_source_row(&b->source, p, NULL, &row);
+	process_pid_format(row.pid, out->id);
+	name = process_row_name(&row);
+	return name ? process_strings_get(&b->source.strings, name)->text : NULL;
+}
+
+/* How much of what `h` has, which is of this process, its terms use. */
+static double use_of(struct holding *h, const struct process_facts *p)
+{
+	struct beam_node *n = h->b->node;
+	struct off_heap *o = &h->binaries;
+	struct binary_use *use = binary_use_new(n->identity.otp, o->places.data, o->places.len);
+	bool ok = binary_use_process(use, n, p);
+	double sum = 0;
+
+	for (size_t i = 0; i < o->fragments.len; i++)
+		ok = binary_use_fragments(use, n, o->fragments.data[i]) && ok;
+	for (size_t i = 0; i < o->binaries.len; i++)
+		sum += (double)binary_use_of(use, o->binaries.data[i].addr,
+					     o->binaries.data[i].size);
+	binary_use_free(use);
+	return ok ? sum : NAN;
+}
+
+/* The same later, of its lists as they are then: it may have collected garbage. */
+static double use_of_large(struct bin *b, uint64_t pid)
+{
+	struct process_facts p;
+	struct holding h;
+	double used;
+
+	if (process_read(b->node, pid, 0, &p) != 0)
+		return NAN;
+	mem_cached_forget(b->cached);
+	holding_begin(&h, b);
+	off_heap_add_all(b->node, b->cached, &p, &h.binaries);
+	off_heap_finish(b->node, &h.binaries);
+	used = use_of(&h, &p);
+	holding_end(&h);
+	return used;
+}
+
+static int take_processes(void *arg, struct process_facts *block, size_t nr)
+{
+	struct bin *b = arg;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct process_facts *p = &block[i];
+		struct bin_row row = {.type = "process", .torn = p->torn};
+		struct holding h;
+
+		if (b->nr_processes++ % CACHED_PROCESSES == 0)
+			mem_cached_forget(b->cached);
+		holding_begin(&h, b);
+		off_heap_add_all(b->node, b->cached, p, &h.binaries);
+		if (h.binaries.references) {
+			size_t rows = b->rows.len;
+			bool large = p->total_heap_size > LARGE_HEAP_WORDS;
+
+			row.name = name_of(b, p, &row);
+			add_row(&h, &row, large ? p->epid : 0);
+			if (b->rows.len > rows && !large)
+				b->rows.data[rows].used = use_of(&h, p);
+		}
+		holding_end(&h);
+	}
+	return 0;
+}
+
+/* ---- tables and ports ------------------------------------------------------------------------ */
+
+static void take_object(void *arg, raddr first, const uint64_t *words, size_t nr)
+{
+	struct holding *h = arg;
+	size_t before = h->binaries.places.len, places;
+	struct binary_use *use;
+
+	off_heap_add(h->b->node, h->b->cached, first, false, &h->binaries);
+	places = h->binaries.places.len - before;
+	if (!words)
+		h->use_unknown |= places > 0;
+	if (!words || !places)
+		return;
+	use = binary_use_new(h->b->node->identity.otp, h->binaries.places.data + before, places);
+	binary_use_words(use, words, nr);
+	for (size_t i = 0; i < places; i++) {
+		raddr binary = h->binaries.places.data[before + i].binary;
+		bool again = false;
+
+		for (size_t k = 0; k < i && !again; k++)
+			again = h->binaries.places.data[before + k].binary == binary;
+		if (!again)
+			add_used(h, binary, binary_use_of(use, binary, UINT64_MAX));
+	}
+	binary_use_free(use);
+}
+
+static const char *keep_text(struct bin *b, const char *text, size_t len)
+{
+	struct process_strings *strings = &b->source.strings;
+
+	return process_strings_get(strings, process_strings_add(strings, text, len))->text;
+}
+
+static int take_tables(struct bin *b, struct error *err)
+{
+	struct ets_list list = {0};
+	int rc = ets_read(b->node, &list, err);
+
+	for (size_t i = 0; !rc && i < list.len; i++) {
+		const struct ets_table *t = &list.data[i];
+		struct bin_row row = {.type = t->compressed ? "compressed table" : "table",
+				      .torn = t->torn};
+		size_t rows = b->rows.len, len;
+		const char *name;
+		struct holding h;
+
+		mem_cached_forget(b->cached);
+		holding_begin(&h, b);
+		h.binaries.unaligned = t->compressed;
+		rc = ets_off_heap_walk(b->node, t, take_object, &h, &b->torn_objects);
+		if (h.binaries.references) {
+			ets_id_format(t, row.id, sizeof(row.id));
+			name = beam_atom_text(b->node->atoms, t->name, &len);
+			if (name)
+				row.name = keep_text(b, name, len);
+			add_row(&h, &row, 0);
+		}
+		if (b->rows.len > rows && !h.use_unknown)
+			b->rows.data[rows].used = sum_of_used(&h);
+		holding_end(&h);
+	}
+	ets_list_free(&list);
+	return rc;
+}
+
+static void take_queued(void *arg, raddr binary, uint64_t used)
+{
+	struct holding *h = arg;
+
+	vec_push(&h->binaries.binaries, ((struct off_heap_binary){.addr = binary, .here = 1}));
+	h->binaries.references++;
+	add_used(h, binary, used);
+}
+
+static int take_ports(struct bin *b, struct error *err)
+{
+	struct port_list list = {0};
+	int rc = ports_read(b->node, &list, err);
+
+	for (size_t i = 0; !rc && i < list.len; i++) {
+		const struct port_facts *p = &list.data[i];
+		struct bin_row row = {.type = "port", .torn = p->torn};
+		size_t rows = b->rows.len;
+		struct holding h;
+
+		if (!p->queue_size)
+			continue;
+		holding_begin(&h, b);
+		row.torn |= !port_queue_walk(b->node, p->addr, take_queued, &h);
+		snprintf(row.id, sizeof(row.id), "#Port<0.%" PRIu64 ">", p->number);
+		if (p->name)
+			row.name = keep_text(b, p->name, strlen(p->name));
+		add_row(&h, &row, 0);
+		if (b->rows.len > rows)
+			b->rows.data[rows].used = sum_of_used(&h);
+		holding_end(&h);
+	}
+	port_list_free(&list);
+	return rc;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+struct by_memory {
+	uint64_t memory;
+	size_t row;
+};
+
+static int by_memory(const void *a, const void *b)
+{
+	const struct by_memory *x = a, *y = b;
+
+	return x->memory > y->memory ? -1 : x->memory < y->memory;
+}
+
+static void find_use(struct bin *b)
+{
+	uint64_t until = clock_monotonic_ns() + USE_MAX_NS;
+	struct by_memory *order = xcalloc(b->rows.len + 1, sizeof(*order));
+
+	for (size_t i = 0; i < b->rows.len; i++)
+		order[i] = (struct by_memory){b->rows.data[i].memory, i};
+	qsort(order, b->rows.len, sizeof(*order), by_memory);
+	for (size_t i = 0; i < b->rows.len; i++) {
+		uint64_t pid = b->pids.data[order[i].row];
+
+		if (!pid)
+			continue;
+		if (clock_monotonic_ns() > until) {
+			b->use_cut = true;
+			break;
+		}
+		b->rows.data[order[i].row].used = use_of_large(b, pid);
+	}
+	free(order);
+}
+
+static void sum_up(struct bin *b)
+{
+	struct bin_answer *a = &b->answer;
+
+	for (const struct known_binary *k = keytab_next(&b->binaries, NULL); k;
+	     k = keytab_next(&b->binaries, k)) {
+		a->binaries++;
+		a->memory += k->size;
+		histogram_add(&a->sizes, k->size, 1);
+		if (k->refc > k->found) {
+			a->elsewhere_binaries++;
+			a->elsewhere_memory += k->size;
+		}
+		vec_push(&b->largest, ((struct bin_binary){k->addr, k->size, k->refc, k->found,
+							   k->holders, &b->rows.data[k->holder]}));
+	}
+	for (size_t i = 0; i < b->rows.len; i++) {
+		a->use_known += !isnan(b->rows.data[i].used);
+		a->used += isnan(b->rows.data[i].used) ? 0 : b->rows.data[i].used;
+	}
+	a->holders = bin_holders_table;
+	a->holders.rows = b->rows.data;
+	a->holders.nr_rows = b->rows.len;
+	a->largest = bin_largest_table;
+	a->largest.rows = b->largest.data;
+	a->largest.nr_rows = b->largest.len;
+}
+
+static void count_memory(struct bin *b)
+{
+	struct allocators allocators = {0};
+	struct memory memory;
+	struct error ignored;
+
+	b->answer.counted = UINT64_MAX;
+	if (b->node->anchors.allocators && allocators_read(&allocators, b->node, &ignored) == 0 &&
+	    memory_read(&memory, b->node, &allocators, &ignored) == 0)
+		b->answer.counted = memory.binary;
+	allocators_free(&allocators);
+}
+
+static int read_all(struct bin *b, struct error *err)
+{
+	struct process_totals totals;
+	int rc;
+
+	b->cached = mem_open_cached(b->node->mem);
+	rc = process_source_scan(&b->source, take_processes, b, &totals, err);
+	if (!rc && b->node->anchors.sched)
+		rc = take_tables(b, err);
+	if (!rc && b->node->anchors.port_tab)
+		rc = take_ports(b, err);
+	if (!rc) {
+		find_use(b);
+		count_memory(b);
+		sum_up(b);
+	}
+	mem_close(b->cached);
+	return rc;
+}
+
+static size_t find_warnings(const struct bin *b, const char *warnings[2])
+{
+	size_t nr = 0;
+
+	if (b->cut)
+		warnings[nr++] = "a holder has more than 5,000,000 references: others of it are "
+				 "not counted";
+	if (b->use_cut)
+		warnings[nr++] = "the search of heaps took too long: the processes with fewer "
+				 "bytes have no 'used'";
+	return nr;
+}
+
+static int write_answer(struct bin *b, struct table_options *o, struct error *err)
+{
+	struct envelope_counter counters[] = {{"unreadable", b->unreadable},
+					      {"torn_objects", b->torn_objects}};
+	struct jsonw w = JSONW(b->ctx->out);
+	const char *warnings[2];
+	size_t nr = find_warnings(b, warnings);
+	int rc;
+
+	if (b->ctx->opt.json) {
+		target_json_begin(&w, b->ctx, b->node);
+		bin_view_json(&w, &b->answer, o);
+		return envelope_end(&w, warnings, nr, counters, ARRAY_SIZE(counters), err);
+	}
+	if (!o->limit)
+		o->limit = HOLDERS_SHOWN;
+	rc = bin_view_write(b->ctx->out, &b->answer, o, err);
+	if (rc)
+		return rc;
+	outfile_flush(b->ctx->out);
+	if (b->unreadable)
+		log_warn("%" PRIu64 " lists changed while they were read: their rows may lack "
+			 "binaries (~)",
+			 b->unreadable);
+	for (size_t i = 0; i < nr; i++)
+		log_warn("ebeam: %s", warnings[i]);
+	return 0;
+}
+
+int cmd_bin(struct command_context *ctx, struct error *err)
+{
+	struct table_options options = render_table_options(ctx, "memory");
+	struct bin b = {.ctx = ctx, .binaries = KEYTAB_INIT(struct known_binary)};
+	char warning[256];
+	int rc = table_check(&bin_holders_table, &options, err);
+
+	rc = rc ? rc : target_open(&b.node, ctx, err);
+	if (rc)
+		return rc;
+	rc = process_source_open(&b.source, b.node,
+				 PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL | PROCESS_NEEDS_INITIAL,
+				 warning, sizeof(warning), err);
+	if (!rc) {
+		rc = read_all(&b, err);
+		rc = rc ? rc : write_answer(&b, &options, err);
+		process_source_close(&b.source);
+	}
+	vec_free(&b.rows);
+	vec_free(&b.pids);
+	vec_free(&b.largest);
+	keytab_free(&b.binaries);
+	return target_close(b.node, rc, err);
+}

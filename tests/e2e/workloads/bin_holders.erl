@@ -1,0 +1,119 @@
+%% SPDX-License-Identifier: BSD-2-Clause
+%% Processes, tables and a port that refer to binaries in known ways, until the node ends.
+%%
+%%   node.ask("bin_holders", "make")    makes them; the truth: of each its id, and what it refers to
+%%   node.ask("bin_holders", "all")     process_info(P, binary) of all processes; erlang:memory(binary)
+%%   node.ask("bin_holders", "timers")  starts timers for a pid and a name
+-module(bin_holders).
+-export([make/0, all/0, timers/0, parts/1, whole/1, shared/1, overlapping/0, context/1, mailbox/0, large_heap/0]).
+
+%% Not from one allocation, so that no two are equal, and the compiler cannot know them.
+binary(Size) -> crypto:strong_rand_bytes(Size).
+
+%% A part of a binary, which is not copied.
+part(Size, From, Length) ->
+    <<_:From/binary, Part:Length/binary, _/binary>> = binary(Size),
+    Part.
+
+make() ->
+    Names = [parts, whole, shared_a, shared_b, overlapping, context, mailbox, large_heap],
+    Shared = [binary(30000) || _ <- lists:seq(1, 5)],
+    [begin
+         Pid = spawn_opt(fun() -> begin_holding(Name, Shared) end,
+                         [{fullsweep_after, 0}, {message_queue_data, off_heap}]),
+         register(name(Name), Pid)
+     end || Name <- Names],
+    [begin
+         name(Name) ! {self(), ready},
+         receive {ready, Name} -> ok end
+     end || Name <- Names],
+    [name(mailbox) ! {message, binary(70000)} || _ <- lists:seq(1, 3)],
+    garbage_collect(),
+    Tables = [{hash, tables(bin_hash, [])}, {tree, tables(bin_tree, [ordered_set])},
+              {catree, tables(bin_catree, [ordered_set, {write_concurrency, true}])},
+              {compressed, tables(bin_compressed, [compressed])}],
+    Port = open_port({spawn, "sleep 1000"}, [stream, out]),
+    catch port_command(Port, binary(1000000), [nosuspend]),
+    garbage_collect(),
+    {queue_size, Queued} = erlang:port_info(Port, queue_size),
+    #{processes => maps:from_list([{Name, list_to_binary(pid_to_list(whereis(name(Name))))} || Name <- Names]),
+      tables => maps:from_list([{K, list_to_binary(ref_to_list(T))} || {K, T} <- Tables]),
+      port => #{id => list_to_binary(erlang:port_to_list(Port)), queued => Queued}}.
+
+name(Name) -> list_to_atom("bin_" ++ atom_to_list(Name)).
+
+tables(Name, Options) ->
+    Me = self(),
+    spawn(fun() ->
+                  Table = ets:new(Name, [public | Options]),
+                  [ets:insert(Table, {I, binary(20000)}) || I <- lists:seq(1, 50)],
+                  [ets:insert(Table, {{part, I}, [part(60000, 1000 * I, 100)]}) || I <- lists:seq(1, 10)],
+                  garbage_collect(),
+                  Me ! {table, Table},
+                  receive never -> ok end
+          end),
+    receive {table, Table} -> Table end.
+
+begin_holding(Name, Shared) ->
+    case Name of
+        parts -> ?MODULE:parts([part(100000, 10 * I, 80) || I <- lists:seq(1, 100)]);
+        whole -> ?MODULE:whole([binary(50000) || _ <- lists:seq(1, 10)]);
+        shared_a -> ?MODULE:shared({shared_a, Shared});
+        shared_b -> ?MODULE:shared({shared_b, tl(Shared)});
+        overlapping -> ?MODULE:overlapping();
+        context -> ?MODULE:context(<<0, (binary(80000))/binary>>);
+        mailbox -> ?MODULE:mailbox();
+        large_heap -> ?MODULE:large_heap()
+    end.
+
+ready(Name) ->
+    receive {From, ready} -> garbage_collect(), From ! {ready, Name} end,
+    receive {never, _} -> ok end.
+
+parts(Parts) -> ready(parts), Parts.
+whole(Binaries) -> ready(whole), Binaries.
+shared({Name, Binaries}) -> ready(Name), Binaries.
+
+overlapping() ->
+    Parts = overlapping(binary(200000)),
+    ready(overlapping),
+    Parts.
+
+overlapping(<<_:500/binary, A:100/binary, _/binary>> = All) ->
+    <<_:550/binary, B:100/binary, _/binary>> = All,
+    <<_:1000/binary, C:100/binary, _/binary>> = All,
+    [A, B, C].
+
+%% What is left after the first byte is only given to itself, so it stays a match context.
+context(<<First, Rest/binary>>) ->
+    case First of
+        0 -> ready(context);
+        _ -> ok
+    end,
+    context(Rest);
+context(<<>>) ->
+    ok.
+
+%% Messages are not received.
+mailbox() ->
+    receive {From, ready} -> garbage_collect(), From ! {ready, mailbox} end,
+    receive never -> ok end.
+
+%% A part in front of, and one behind, some megabytes of heap.
+large_heap() ->
+    Data = {part(90000, 1, 70), lists:seq(1, 1000000), part(90000, 2, 90)},
+    ready(large_heap),
+    Data.
+
+all() ->
+    #{memory => erlang:memory(binary),
+      processes => [#{pid => list_to_binary(pid_to_list(P)),
+                      binaries => [[A, S, R] || {A, S, R} <- Binaries]}
+                    || P <- processes(), P =/= self(),
+                       {binary, [_ | _] = Binaries} <- [process_info(P, binary)]]}.
+
+timers() ->
+    Whole = whereis(bin_whole),
+    [erlang:send_after(1000000, Whole, late) || _ <- lists:seq(1, 7)],
+    [erlang:send_after(1000000, bin_parts, late) || _ <- lists:seq(1, 5)],
+    #{}.
