@@ -19,6 +19,7 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "target/core_internal.h"
+#include "target/core_writer.h"
 #include "target/elf_internal.h"
 #include "target/proc_internal.h"
 
@@ -68,7 +69,6 @@ static const char *unpack_advice(const unsigned char *head)
 		 "zstd; unpack it first (zstd -d, or coredumpctl dump)"},
 		{{0x04, 0x22, 0x4d, 0x18}, 4, "lz4; unpack it first (lz4 -d, or coredumpctl dump)"},
 		{{0xfd, '7', 'z', 'X', 'Z'}, 5, "xz; unpack it first (xz -d, or coredumpctl dump)"},
-		{{0x1f, 0x8b}, 2, "gzip; unpack it first (gzip -d)"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(packed); i++)
@@ -261,6 +261,7 @@ static void read_note(struct core_file *c, const struct elf_note *note)
 {
 	const char *desc = (const char *)note->desc.data;
 
+	c->facts.torn |= elf_note_is_of(note, CORE_TORN_NOTE);
 	if (!elf_note_is_of(note, "CORE"))
 		return;
 	switch (note->type) {
@@ -385,6 +386,25 @@ static void name_program(struct core_file *c)
 	snprintf(c->program, sizeof(c->program), "%s", c->files.data[m->file].path);
 }
 
+/* Sets c->fd, and *st, to those of the unpacked file if the core is compressed by gzip. */
+static int unpack_if_needed(struct core_file *c, struct stat *st, struct error *err)
+{
+	unsigned char magic[2];
+	int fd;
+
+	if (core_file_read_at(c, 0, magic, sizeof(magic)) != (ssize_t)sizeof(magic) ||
+	    magic[0] != 0x1f || magic[1] != 0x8b)
+		return 0;
+	fd = core_unpack_gzip(c->fd, c->path, err);
+	if (fd < 0)
+		return fd;
+	close(c->fd);
+	c->fd = fd;
+	return fstat(fd, st) == 0 ? 0
+				  : error_set(err, ERROR_KIND_FAILED, -errno, "cannot read %s: %s",
+					      c->path, error_text(errno));
+}
+
 int core_file_open(struct core_file **out, const char *path, struct error *err)
 {
 	struct core_file *c = xcalloc(1, sizeof(*c));
@@ -406,6 +426,7 @@ int core_file_open(struct core_file **out, const char *path, struct error *err)
 	else if (!S_ISREG(st.st_mode))
 		rc = error_set(err, ERROR_KIND_FAILED, -EINVAL,
 			       "%s is not a core file: it is not a regular file", path);
+	rc = rc ? rc : unpack_if_needed(c, &st, err);
 	if (!rc) {
 		c->file_size = (uint64_t)st.st_size;
 		rc = read_header(c, &ehdr, err);

@@ -10,6 +10,7 @@
 #ifndef EBEAM_TARGET_CORE_H
 #define EBEAM_TARGET_CORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct core_facts {
 	int os_pid;	       /* pid in the namespace of the process or of gcore; 0 = unknown */
 	int signal;	       /* signal that ended the process; 0 = none (gcore) or unknown */
 	raddr entry;	       /* address of the program's entry point; 0 = unknown */
+	bool torn;	       /* ebeam copied the memory while the process ran */
 	uint64_t size;	       /* bytes that the file should have by its headers */
 	uint64_t missing_size; /* bytes of `size` that the file lacks */
 };

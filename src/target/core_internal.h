@@ -61,6 +61,8 @@ const struct core_mapping *core_mapping_at(const struct core_file *c, raddr addr
 int core_file_read_own(const struct core_file *c, raddr addr, void *buf, size_t size);
 /* Opens the file behind a mapping; NULL if it is not of the same build. */
 struct elf_file *core_file_open_mapped(struct core_file *c, uint32_t file);
+/* Unpacks a file.  Returns the descriptor of the unpacked one, or negative errno. */
+int core_unpack_gzip(int fd, const char *path, struct error *err);
 /* Sorts mappings and drops those that overlap. */
 void core_file_sort_mappings(struct core_file *c);
 

@@ -93,6 +93,72 @@ def made_by_gcore(ctx):
     check_same(found, live, dead, "gcore")
 
 
+@case("ebeam core of a stopped node: every command says the same of both; small, also compressed", timeout=240)
+def made_by_ebeam(ctx):
+    directory = make_dir(ctx)
+    found = readings(ctx.ebeam)
+    node = start_node(ctx, directory, name=f"own{ctx.otp}@127.0.0.1")
+    stop(ctx, node.os_pid)
+    live = answers(ctx.ebeam, ("-p", node.os_pid), found)
+    packed, plain = (os.path.join(directory, name) for name in ("own.core.gz", "own.core"))
+    err = ctx.ebeam.ok("core", "-p", node.os_pid, "--pause", "-o", packed).err
+    check(re.search(r"MiB of memory; paused for [\d.]+ m?s", err), err)
+    dead = answers(ctx.ebeam, ("--core", packed), found)
+    check_sensible(found, dead, node)
+    check_same(found, live, dead, "--pause, .gz")
+    err = ctx.ebeam.ok("core", "-p", node.os_pid, "-o", plain).err
+    check_in("not paused", err, "closing line")
+    # Registers of threads are in the other one only.
+    fewer = [reading for reading in found if reading.command not in ("sched", "diagnose")]
+    check_same(fewer, live, answers(ctx.ebeam, ("--core", plain), fewer), "as it runs")
+    resident = int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{node.os_pid}/status", encoding="ascii").read())[1])
+    for path in (packed, plain):
+        check(os.stat(path).st_blocks * 512 < 1024 * resident, f"{path}: {os.stat(path)}, resident {resident} KiB")
+
+
+@case("ebeam core of a node that works: it goes on, also when ebeam is killed while it is paused")
+def of_a_busy_node(ctx):
+    path = os.path.join(make_dir(ctx), "busy.core")
+    node = ctx.new_node()
+    node.start("bustle")
+    for args in ((), ("--pause",)):
+        ctx.ebeam.ok("core", "-p", node.os_pid, "-o", path, *args)
+        rows = ctx.ebeam.ok("ps", "--core", path, "-j").json()["data"]
+        names = {row["registered_name"] for row in rows}
+        check({"init", "code_server", "kernel_sup"} <= names, f"{names}")
+    tracer = subprocess.Popen([ctx.ebeam.path, "core", "-p", str(node.os_pid), "--pause", "-o", "-"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    tracer.stdout.read(1000)  # it waits for its reader, with the node paused
+    tracer.kill()
+    tracer.wait()
+    before = node.cpu_seconds()
+    check(node.facts() and node.cpu_seconds() > before, "the node runs")
+    refused = ctx.ebeam.run("core", "-p", node.os_pid, "-o", "/dev/full")
+    check(refused.code == 1 and "No space left" in refused.err, refused.err)
+
+
+@case("a compressed core that is cut short, or damaged: what is there, or the reason", otp="one")
+def packed_faults(ctx):
+    directory = make_dir(ctx)
+    node = start_node(ctx, directory)
+    path = os.path.join(directory, "faulty.core.gz")
+    ctx.ebeam.ok("core", "-p", node.os_pid, "-o", path)
+    size = os.path.getsize(path)
+    os.truncate(path, size - size // 10)
+    cut = ctx.ebeam.run("ps", "--core", path, "-j")
+    check(cut.code == 7 and cut.json()["data"], f"exit {cut.code}: {cut.err}")
+    os.truncate(path, 1000)
+    cut = ctx.ebeam.run("ps", "--core", path)
+    check(cut.code == 1 and "cut short" in cut.err, f"exit {cut.code}: {cut.err}")
+    with open(path, "wb") as f:
+        f.write(b"\x1f\x8bnothing of that kind")
+    cut = ctx.ebeam.run("ps", "--core", path)
+    check(cut.code == 1 and path in cut.err, f"exit {cut.code}: {cut.err}")
+    ctx.ebeam.ok("core", "-p", node.os_pid, "-o", path)
+    refused = ctx.ebeam.run("ps", "--core", path, env=dict(os.environ, TMPDIR="/proc"))
+    check(refused.code == 1 and "TMPDIR" in refused.err, refused.err)
+
+
 @case("gcore of a node that was started by a dynamic loader with the emulator as its argument")
 def started_by_loader(ctx):
     node, beam = ctx.loaded_node(flags=FLAGS, env=ENV)

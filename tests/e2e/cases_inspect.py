@@ -307,7 +307,12 @@ def endless(ctx):
 @case("a node that is stopped answers too")
 def stopped(ctx):
     node = ctx.new_node()
+    node.facts()  # what answers is loaded
     before = inspect(ctx, node, "code_server")
+    for _ in range(100):
+        if before["current_stacktrace"][0]["mfa"] == "code_server:loop/1":
+            break
+        before = inspect(ctx, node, "code_server")
     os.kill(node.os_pid, signal.SIGSTOP)
     try:
         hung = inspect(ctx, node, "code_server")

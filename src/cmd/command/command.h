@@ -67,6 +67,7 @@ enum option_id {
 	OPTION_HEAP,	     /* --heap */
 	OPTION_MAILBOX,	     /* --mailbox */
 	OPTION_WAITS,	     /* --waits */
+	OPTION_PAUSE,	     /* --pause */
 	OPTION_OLD_CODE,     /* --old-code */
 	OPTION_SHOW_SECRETS, /* --show-secrets */
 	OPTION_EVENTS,	     /* -e, --events KIND,... */
@@ -133,7 +134,7 @@ struct options {
 	uint64_t watch_ns; /* interval of repeated output; 0 = output once */
 	/* Limits of printed terms: levels of nesting, bytes of text; 0 = the command's default. */
 	unsigned int depth, size;
-	bool tree, terms, elixir, heap, mailbox, waits, old_code, show_secrets;
+	bool tree, terms, elixir, heap, mailbox, waits, pause, old_code, show_secrets;
 	unsigned int limit; /* 0 = not given */
 	bool json, lines, kinds, no_native, no_kernel, symbol_source, idle, dry_run, man, markdown,
 		help;
@@ -217,6 +218,7 @@ int cmd_env(struct command_context *ctx, struct error *err);
 int cmd_events(struct command_context *ctx, struct error *err);
 int cmd_alloc(struct command_context *ctx, struct error *err);
 int cmd_gc(struct command_context *ctx, struct error *err);
+int cmd_core(struct command_context *ctx, struct error *err);
 int cmd_bin(struct command_context *ctx, struct error *err);
 int cmd_ets(struct command_context *ctx, struct error *err);
 int cmd_inspect(struct command_context *ctx, struct error *err);

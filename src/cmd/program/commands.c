@@ -429,6 +429,28 @@ const struct command commands[] = {
 		.run = cmd_dist,
 	},
 	{
+		.name = "core",
+		.summary = "a core file of a node that lives, small enough to keep",
+		.args = "",
+		.description =
+			"Evidence to keep before a node is restarted: its memory as a core file, "
+			"which the commands that take --core read, and gdb. Without pages of files "
+			"that are installed anyway, and without those that were never touched. "
+			"A name that ends in .gz compresses it (--core reads that, too). Without "
+			"-o it is named after the node and the time.\n\n"
+			"  ebeam core -p rabbit@host -o evidence.core\n"
+			"  ebeam core -p 4711 --pause -o evidence.core.gz\n"
+			"  ebeam ps --core evidence.core\n\n"
+			"The node runs on meanwhile, so what it changes then is torn, as in 'ebeam "
+			"ps'; registers of its threads are not in the file. --pause stops its "
+			"threads while the memory is copied (a second for 1 to 2 GiB; with .gz "
+			"there is a temporary file in TMPDIR), and has their registers. The file "
+			"holds all of the "
+			"node's data, its secrets too.",
+		.options = OPTIONS(OPTIONS_NODE, OPT(OUTPUT), OPT(PAUSE)),
+		.run = cmd_core,
+	},
+	{
 		.name = "env",
 		.summary = "the environment (configuration) of applications",
 		.args = "[APPLICATION]...",

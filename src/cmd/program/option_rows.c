@@ -316,6 +316,8 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_MAILBOX] = {0, "mailbox", NULL,
 		"what the mailbox is full of, by the shape of messages",
 		NULL, FLAG(mailbox)},
+	[OPTION_PAUSE] = {0, "pause", NULL,
+		"stop all threads of the node while its memory is copied", NULL, FLAG(pause)},
 	[OPTION_WAITS] = {0, "waits", NULL,
 		"who waits for whom, and who is waited for most", NULL, FLAG(waits)},
 	[OPTION_OLD_CODE] = {0, "old-code", NULL,

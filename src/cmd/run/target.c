@@ -24,7 +24,9 @@ static void report_core(const struct beam_node *n)
 		log_warn("ebeam: core file of pid %d, ended by signal %d (%s)", facts->os_pid,
 			 facts->signal, strsignal(facts->signal));
 	else
-		log_warn("ebeam: core file of pid %d", facts->os_pid);
+		log_warn("ebeam: core file of pid %d%s", facts->os_pid,
+			 facts->torn ? ", copied while it ran: parts are of different moments"
+				     : "");
 	if (facts->missing_size)
 		log_warn("ebeam: %s is cut short: %s of %s are missing; the answer lacks the "
 			 "memory that they held",
