@@ -30,6 +30,7 @@
 
 struct stopped_thread {
 	int os_tid;
+	int signal; /* that it was about to get when it was stopped; it gets it afterwards */
 	struct elf_prstatus status;
 };
 
@@ -68,6 +69,8 @@ static int stop_thread(struct writing *w, int os_tid)
 	if (ptrace(PTRACE_INTERRUPT, os_tid, NULL, NULL) != 0 ||
 	    waitpid(os_tid, &status, __WALL) != os_tid || !WIFSTOPPED(status))
 		return -ESRCH;
+	if (status >> 16 != PTRACE_EVENT_STOP)
+		t.signal = WSTOPSIG(status);
 	t.status.pr_pid = os_tid;
 	if (ptrace(PTRACE_GETREGSET, os_tid, (void *)(uintptr_t)NT_PRSTATUS, &registers) != 0)
 		return -errno;
@@ -78,7 +81,8 @@ static int stop_thread(struct writing *w, int os_tid)
 static void resume_threads(struct writing *w)
 {
 	for (size_t i = 0; i < w->threads.len; i++)
-		ptrace(PTRACE_DETACH, w->threads.data[i].os_tid, NULL, NULL);
+		ptrace(PTRACE_DETACH, w->threads.data[i].os_tid, NULL,
+		       (void *)(uintptr_t)w->threads.data[i].signal);
 }
 
 /* Stops all threads, also those that are started meanwhile. */
