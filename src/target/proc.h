@@ -30,6 +30,9 @@ struct proc_maps {
 	size_t len;
 };
 
+/* Parses a line "START-END PERM OFFSET MAJOR:MINOR INODE   PATH" without its newline; false: it is
+ * none.  map->path is malloc'ed. */
+bool proc_map_parse(struct proc_map *map, const char *line, size_t len);
 int proc_maps_parse(struct proc_maps *out, const char *text, size_t len);
 int proc_maps_read(struct proc_maps *out, int os_pid, struct error *err);
 void proc_maps_free(struct proc_maps *maps);

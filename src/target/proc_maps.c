@@ -68,9 +68,9 @@ static bool take_permissions(struct cursor *c, struct proc_map *map)
 	return true;
 }
 
-/* Parses a line "START-END PERM OFFSET MAJOR:MINOR INODE   PATH" without its newline. */
-static bool parse_line(struct cursor c, struct proc_map *map)
+bool proc_map_parse(struct proc_map *map, const char *line, size_t len)
 {
+	struct cursor c = {line, line + len};
 	uint64_t dev_major, dev_minor;
 
 	if (!take_number(&c, 16, '-', &map->start) || !take_number(&c, 16, ' ', &map->end) ||
@@ -100,7 +100,7 @@ int proc_maps_parse(struct proc_maps *out, const char *text, size_t len)
 		eol = memchr(p, '\n', (size_t)(end - p));
 		if (!eol)
 			eol = end;
-		if (!parse_line((struct cursor){p, eol}, &map)) {
+		if (!proc_map_parse(&map, p, (size_t)(eol - p))) {
 			code = -EINVAL;
 			break;
 		}

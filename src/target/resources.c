@@ -126,6 +126,84 @@ static void read_cgroup(struct resources *out, int os_pid)
 	free(cgroups);
 }
 
+/* ---- a cgroup's memory ----------------------------------------------------------------------- */
+
+static double average(const char *text, const char *name)
+{
+	static const char field[] = "avg10=";
+	const char *line = strstr(text, name);
+	const char *at = line ? strstr(line, field) : NULL;
+	char *end;
+	double value;
+
+	if (!at || at > line + strcspn(line, "\n"))
+		return -1;
+	value = strtod(at + sizeof(field) - 1, &end);
+	return end != at + sizeof(field) - 1 && value >= 0 && value <= 100 ? value : -1;
+}
+
+void resources_pressure(const char *text, double *some_avg10, double *full_avg10)
+{
+	*some_avg10 = average(text, "some ");
+	*full_avg10 = average(text, "full ");
+}
+
+static uint64_t cgroup_number(bool v2, const char *where, const char *v1_name, const char *v2_name)
+{
+	char *text = cgroup_file(v2 ? "" : "memory", where, v2 ? v2_name : v1_name), *end = NULL;
+	uint64_t n = text ? strtoull(text, &end, 10) : 0;
+	bool known = text && end != text; /* "max" is no limit */
+
+	free(text);
+	/* Version 1 has no limit but the largest number of pages. */
+	return known && n < (uint64_t)1 << 62 ? n : UINT64_MAX;
+}
+
+/* The lowest limit of the cgroup `where` and its ancestors, and what else is known of that one. */
+static void find_cgroup(struct resources_cgroup *out, char *where, bool v2)
+{
+	char *text;
+
+	for (char *end = where + strlen(where); end; end = strrchr(where, '/')) {
+		uint64_t limit, current;
+
+		*end = '\0';
+		limit = cgroup_number(v2, where, "memory.limit_in_bytes", "memory.max");
+		current = cgroup_number(v2, where, "memory.usage_in_bytes", "memory.current");
+		if (current == UINT64_MAX || (*out->path && limit >= out->limit))
+			continue;
+		snprintf(out->path, sizeof(out->path), "%s", *where ? where : "/");
+		out->limit = limit;
+		out->current = current;
+		text = v2 ? cgroup_file("", where, "memory.pressure") : NULL;
+		if (text)
+			resources_pressure(text, &out->some_avg10, &out->full_avg10);
+		free(text);
+	}
+}
+
+void resources_cgroup_read(struct resources_cgroup *out, int os_pid)
+{
+	char *cgroups = proc_read_file(FILE_MAX, NULL, "/proc/%d/cgroup", os_pid), *text;
+	char where[4096];
+	bool v2;
+
+	*out = (struct resources_cgroup){.limit = UINT64_MAX,
+					 .current = UINT64_MAX,
+					 .some_avg10 = -1,
+					 .full_avg10 = -1,
+					 .oom_score = -1};
+	if (cgroups && resources_cgroup(cgroups, "memory", where, sizeof(where), &v2))
+		find_cgroup(out, where, v2);
+	free(cgroups);
+	text = proc_read_file(FILE_MAX, NULL, "/proc/%d/oom_score", os_pid);
+	if (text)
+		out->oom_score = atoi(text);
+	free(text);
+}
+
+/* ---- open files ------------------------------------------------------------------------------ */
+
 static uint64_t count_files(int os_pid)
 {
 	char path[64];

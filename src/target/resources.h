@@ -25,6 +25,21 @@ void resources_read(struct resources *out, int os_pid);
  * with the number. */
 void resources_files(int os_pid, uint64_t *nr, uint64_t *max);
 
+/* What the kernel says of the memory of a process's cgroup; -1 and UINT64_MAX: not known. */
+struct resources_cgroup {
+	char path[512]; /* of the cgroup with the lowest limit, or of the process's own one if there
+			 * is no limit; "" = no cgroup was found */
+	uint64_t limit; /* bytes; UINT64_MAX = none */
+	uint64_t current; /* bytes that this cgroup has, with file cache */
+	/* Percent of the last 10 s in which some, or all, of its tasks waited for memory
+	 * (memory.pressure: version 2 only). */
+	double some_avg10, full_avg10;
+	int oom_score; /* 0 .. 2000: whom the kernel ends first when memory is short */
+};
+void resources_cgroup_read(struct resources_cgroup *out, int os_pid);
+/* For tests.  Reads the text of a file memory.pressure; numbers that are missing are -1. */
+void resources_pressure(const char *text, double *some_avg10, double *full_avg10);
+
 /* For tests.  The number in a line "NAME value", as in /proc/meminfo (with a colon) and cpu.stat;
  * `otherwise` if there is none. */
 uint64_t resources_number(const char *text, const char *name, uint64_t otherwise);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Texts of /proc: maps, stat, cgroup and kallsyms.  All parsers get the same bytes; none may crash,
- * and what they give must keep the promises of their headers.
+ * Texts of /proc: maps, smaps, stat, cgroup and kallsyms.  All parsers get the same bytes; none may
+ * crash, and what they give must keep the promises of their headers.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "target/kallsyms.h"
+#include "target/memory_map.h"
 #include "target/proc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,6 +27,18 @@ static void try_maps(const char *text, size_t size)
 			abort();
 	}
 	proc_maps_free(&maps);
+}
+
+static void try_smaps(const char *text, size_t size)
+{
+	struct memory_map map;
+
+	if (memory_map_parse(&map, text, size) != 0)
+		return;
+	for (size_t i = 1; i < map.len; i++)
+		if (map.data[i - 1].map.end > map.data[i].map.start)
+			abort();
+	memory_map_free(&map);
 }
 
 static void try_kallsyms(const char *text, size_t size)
@@ -53,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	try_maps((const char *)data, size);
+	try_smaps((const char *)data, size);
 	try_kallsyms((const char *)data, size);
 	proc_stat_parse(&st, text);
 	if (strlen(st.comm) >= sizeof(st.comm))

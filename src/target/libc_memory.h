@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory that the C library got for itself, known by its shape: heaps of malloc's arenas, blocks
+ * that malloc mapped one by one, stacks of threads.
+ *
+ * glibc 2.31 to 2.43 (malloc/arena.c, malloc/malloc.c, nptl/descr.h); of musl only stacks
+ * (pthread_impl.h).  All functions take bytes that were read, whatever they are.
+ */
+#ifndef EBEAM_TARGET_LIBC_MEMORY_H
+#define EBEAM_TARGET_LIBC_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "target/mem.h"
+
+/* Heaps of arenas other than the main one begin at multiples of this, and are no larger. */
+#define LIBC_ARENA_HEAP ((raddr)64 << 20)
+#define LIBC_HEAP_INFO	32 /* bytes of a heap_info that are needed */
+
+/* Bytes that are usable of the heap of an arena at `at`, from its first words; 0: it is none. */
+uint64_t libc_arena_heap(const uint64_t info[LIBC_HEAP_INFO / 8], raddr at);
+
+/* Size of the mapping that malloc made for one block, from the two words at its start; 0: it is
+ * none, or larger than `most`. */
+uint64_t libc_mapped_block(const uint64_t head[2], uint64_t most);
+
+/* Searches a thread's descriptor, which stands at the top of its stack, in a page that was read
+ * from `at`.  If it is there, *start and *end are those of the stack, with its guard page, and
+ * 1 is returned, else 0. */
+int libc_thread_stack(const uint64_t *page, size_t nr_words, raddr at, raddr *start, raddr *end);
+
+#endif
