@@ -331,6 +331,9 @@
 	F(allctr_name_prefix, "Allctr_t", "name_prefix")                                           \
 	F(allctr_alloc_no, "Allctr_t", "alloc_no")                                                 \
 	F(allctr_ix, "Allctr_t", "ix")                                                             \
+	F(allctr_mbc_list, "Allctr_t", "mbc_list")                                                 \
+	F(allctr_sbc_list, "Allctr_t", "sbc_list")                                                 \
+	F(allctr_cpool_sentinel, "Allctr_t", "cpool.sentinel")                                     \
 	F(allctr_cpool_util_limit, "Allctr_t", "cpool.util_limit")                                 \
 	F(allctr_cpool_blocks_size, "Allctr_t", "cpool.stat.blocks_size")                          \
 	F(allctr_cpool_blocks, "Allctr_t", "cpool.stat.no_blocks")                                 \

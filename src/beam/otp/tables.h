@@ -320,6 +320,9 @@
 	V(allctr_name_prefix,             120,   120,            120,   120,   120,   120,   120)  \
 	V(allctr_alloc_no,                128,   128,            128,   128,   128,   128,   128)  \
 	V(allctr_ix,                      136,   136,            136,   136,   136,   136,   136)  \
+	V(allctr_mbc_list,                336,   336,            336,   336,   336,   336,   336)  \
+	V(allctr_sbc_list,                352,   352,            352,   352,   352,   352,   352)  \
+	V(allctr_cpool_sentinel,          392,   392,            392,   392,   392,   392,   392)  \
 	V(allctr_cpool_util_limit,        416,   416,            416,   416,   416,   416,   416)  \
 	V(allctr_cpool_blocks_size,       448,   456,            456,   456,   456,   456,   456)  \
 	V(allctr_cpool_blocks,            544,   552,            552,   552,   552,   552,   552)  \

@@ -26,7 +26,7 @@
 
 /* Limit of the atoms whose text is read, others have none; the VM's own default limit (+t) is
  * 1,048,576. */
-#define ATOMS_MAX (1u << 22)
+#define ATOMS_MAX (1u << 26)
 
 /* 255 characters (MAX_ATOM_CHARACTERS) of at most four bytes of UTF-8. */
 #define ATOM_MAX_SIZE 1020

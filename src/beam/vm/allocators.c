@@ -245,7 +245,7 @@ int allocators_read(struct allocators *out, struct beam_node *n, struct error *e
 		else
 			out->disabled |= i + 1 < nr;
 	}
-	if (!rc && out->v.len == 0)
+	if (!rc && out->v.len == 0 && !out->disabled)
 		rc = -EBADMSG;
 	if (!rc)
 		return 0;
