@@ -37,6 +37,11 @@ def of_dist(data):
             "nodes": [{k: v for k, v in row.items() if k != "socket"} for row in data["nodes"]]}
 
 
+def of_mem(data):
+    """mem: what of the memory is in RAM is known of a process only."""
+    return {k: v for k, v in data.items() if k != "rss"}
+
+
 def of_sched_now(data):
     """sched --now: times, threads and system calls are the kernel's; gcore may lack stacks."""
     fields = ("type", "scheduler", "doing", "pid", "port", "registered_name", "run_queue")
@@ -85,6 +90,11 @@ def mem_says(data, node):
     check(data["total"] > 10 * 2**20, f"mem: {data}")
 
 
+def atoms_say(data, node):
+    check_equal(len(data["atoms"]), 50, "mem --atoms: atoms")
+    check_equal(data["atoms"][0]["index"], data["counts"]["atoms"]["count"] - 1, "mem --atoms: newest")
+
+
 def ets_says(data, node):
     names = {t["name"] for t in data}
     check({"code", "code_names", "ac_tab"} & names, f"ets: {names}")
@@ -123,7 +133,8 @@ READINGS = [
     Reading("inspect", "code_server", sensible=inspect_says),
     Reading("inspect", "application_controller"),
     Reading("dump", sensible=dump_says),
-    Reading("mem", sensible=mem_says),
+    Reading("mem", memory=of_mem, sensible=mem_says),
+    Reading("mem", "--atoms", sensible=atoms_say),
     Reading("bin"),
     Reading("ets", sensible=ets_says),
     Reading("ets", "ac_tab"),

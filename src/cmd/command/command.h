@@ -69,6 +69,7 @@ enum option_id {
 	OPTION_WAITS,	     /* --waits */
 	OPTION_PAUSE,	     /* --pause */
 	OPTION_OLD_CODE,     /* --old-code */
+	OPTION_ATOMS,	     /* --atoms */
 	OPTION_SHOW_SECRETS, /* --show-secrets */
 	OPTION_EVENTS,	     /* -e, --events KIND,... */
 	OPTION_STACK,	     /* --stack */
@@ -134,7 +135,7 @@ struct options {
 	uint64_t watch_ns; /* interval of repeated output; 0 = output once */
 	/* Limits of printed terms: levels of nesting, bytes of text; 0 = the command's default. */
 	unsigned int depth, size;
-	bool tree, terms, elixir, heap, mailbox, waits, pause, old_code, show_secrets;
+	bool tree, terms, elixir, heap, mailbox, waits, pause, old_code, atoms, show_secrets;
 	unsigned int limit; /* 0 = not given */
 	bool json, lines, kinds, no_native, no_kernel, symbol_source, idle, dry_run, man, markdown,
 		help;

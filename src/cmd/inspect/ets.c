@@ -7,11 +7,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/idmap.h"
 #include "base/log.h"
+#include "base/search.h"
 #include "base/units.h"
 #include "beam/process/process.h"
 #include "beam/term/atoms.h"
@@ -19,8 +23,12 @@
 #include "cmd/output/render.h"
 #include "cmd/output/rows.h"
 #include "cmd/run/target.h"
+#include "cmd/run/watch.h"
 
 #define WORD_BYTES 8
+/* Rows that --watch shows on a terminal without -n. */
+#define WATCH_ROWS    50
+#define WATCH_COLUMNS "name,bytes,bytes_per_s,size,size_per_s,type,protection,owner,owner_name,id"
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -96,9 +104,52 @@ static int open_rows(void *view, struct beam_node *n, struct error *err)
 	return rc ? beam_node_unreadable(n, "process table", rc, err) : 0;
 }
 
+/* ---- rates ----------------------------------------------------------------------------------- */
+
+static int by_key(const void *a, const void *b)
+{
+	uint64_t x = ((const struct ets_before *)a)->key, y = ((const struct ets_before *)b)->key;
+
+	return x < y ? -1 : x > y;
+}
+
+static void set_rates(const struct ets_reading *v, struct ets_row *r, double seconds)
+{
+	size_t nr = COUNT_UP_TO(v->before.len, i, v->before.data[i].key, r->key);
+	const struct ets_before *b = nr ? &v->before.data[nr - 1] : NULL;
+
+	r->bytes_per_s = r->size_per_s = NAN;
+	r->rates = v->read_ns;
+	if (!v->read_ns || seconds <= 0 || !b || b->key != r->key || r->torn)
+		return;
+	r->bytes_per_s = ((double)r->bytes - (double)b->bytes) / seconds;
+	r->size_per_s = ((double)r->objects - (double)b->objects) / seconds;
+}
+
+/* Sets the rates of all rows, and keeps what the next reading needs for its own. */
+static void add_rates(struct ets_reading *v, uint64_t now_ns)
+{
+	double seconds = (double)(now_ns - v->read_ns) / 1e9;
+
+	for (size_t i = 0; i < v->rows.len; i++)
+		set_rates(v, &v->rows.data[i], seconds);
+	v->read_ns = now_ns;
+	v->before.len = 0;
+	for (size_t i = 0; i < v->rows.len; i++) {
+		const struct ets_row *r = &v->rows.data[i];
+		struct ets_before b = {r->key, r->objects, r->bytes};
+
+		if (!r->torn)
+			vec_push(&v->before, b);
+	}
+	if (v->before.len)
+		qsort(v->before.data, v->before.len, sizeof(*v->before.data), by_key);
+}
+
 static int read_rows(void *view, struct error *err)
 {
 	struct ets_reading *v = view;
+	uint64_t now_ns = clock_monotonic_ns();
 	struct idmap first = IDMAP_INIT; /* owner -> its first table */
 	int rc = ets_read(v->node, &v->list, err);
 
@@ -109,6 +160,8 @@ static int read_rows(void *view, struct error *err)
 		vec_push(&v->rows, r);
 	}
 	idmap_free(&first);
+	if (!rc)
+		add_rates(v, now_ns);
 	return rc;
 }
 
@@ -119,6 +172,11 @@ static void forget_rows(void *view)
 	ets_list_free(&v->list);
 	vec_free(&v->rows);
 	arena_free(&v->texts);
+}
+
+static void close_rows(void *view)
+{
+	vec_free(&((struct ets_reading *)view)->before);
 }
 
 static void give_rows(void *view, struct table *out)
@@ -139,6 +197,7 @@ const struct row_source ets_rows = {
 	.open = open_rows,
 	.read = read_rows,
 	.forget = forget_rows,
+	.close = close_rows,
 	.rows = give_rows,
 	.id = row_id,
 	.table = &ets_table,
@@ -198,43 +257,95 @@ static void say_totals(const struct ets_list *l)
 	strbuf_free(&warning);
 }
 
-static int show_all(struct command_context *ctx, struct ets_reading *v,
-		    const struct table_options *options, struct error *err)
+/* What a run of the command has; --watch writes one answer after the other. */
+struct ets_run {
+	struct command_context *ctx;
+	struct ets_reading v;
+	struct table_options options;
+};
+
+static int show_all(void *arg, struct error *err)
 {
+	struct ets_run *r = arg;
+	struct command_context *ctx = r->ctx;
 	struct table table = ets_table;
 	struct jsonw w = JSONW(ctx->out);
 	int rc;
 
-	give_rows(v, &table);
+	give_rows(&r->v, &table);
 	if (ctx->opt.json) {
-		target_json_begin(&w, ctx, v->node);
-		table_json_rows(&w, "data", &table, options);
-		return ets_json_end(&w, v, 0, err);
+		w.one_line = ctx->opt.watch_ns;
+		target_json_begin(&w, ctx, r->v.node);
+		table_json_rows(&w, "data", &table, &r->options);
+		return ets_json_end(&w, &r->v, 0, err);
 	}
-	rc = table_write(ctx->out, &table, options, err);
-	if (!rc) {
+	rc = table_write(ctx->out, &table, &r->options, err);
+	if (!rc && !ctx->opt.watch_ns) {
 		outfile_flush(ctx->out); /* before the totals on stderr */
-		say_totals(&v->list);
+		say_totals(&r->v.list);
 	}
 	return rc;
 }
 
+static int read_again(void *arg, struct error *err)
+{
+	struct ets_run *r = arg;
+
+	forget_rows(&r->v);
+	return read_rows(&r->v, err);
+}
+
+static int watch_all(struct ets_run *r, struct error *err)
+{
+	struct watch w = {.node = r->v.node,
+			  .opt = &r->ctx->opt,
+			  .out = r->ctx->out,
+			  .text = !r->ctx->opt.json,
+			  .read = read_again,
+			  .write = show_all,
+			  .arg = r};
+
+	if (!r->options.columns)
+		r->options.columns = WATCH_COLUMNS;
+	if (!r->options.limit && !r->ctx->opt.json && isatty(fileno(r->ctx->out)))
+		r->options.limit = WATCH_ROWS;
+	return watch_run(&w, err);
+}
+
+static int check_options(const struct command_context *ctx, const struct table_options *options,
+			 struct error *err)
+{
+	const struct options *o = &ctx->opt;
+	int rc = table_check(&ets_table, options, err);
+
+	rc = rc ? rc : watch_check_options(o, err);
+	if (rc)
+		return rc;
+	if (ctx->nr_args && (o->columns || o->sort || o->watch_ns))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-c, -s and --watch are for the list of all tables, not for one");
+	if (o->sort && !o->watch_ns && strstr(o->sort, "_per_s"))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-s %s needs --watch: a rate is known from two readings", o->sort);
+	return 0;
+}
+
 int cmd_ets(struct command_context *ctx, struct error *err)
 {
-	struct table_options options = render_table_options(ctx, "memory");
-	struct ets_reading v = {0};
-	int rc = table_check(&ets_table, &options, err);
+	struct ets_run r = {.ctx = ctx, .options = render_table_options(ctx, "memory")};
+	struct ets_reading *v = &r.v;
+	int rc = check_options(ctx, &r.options, err);
 
-	if (!rc && ctx->nr_args && (ctx->opt.columns || ctx->opt.sort))
-		rc = error_set(err, ERROR_KIND_USAGE, -EINVAL,
-			       "-c and -s are for the list of all tables, not for one");
-	rc = rc ? rc : target_open(&v.node, ctx, err);
-	rc = rc ? rc : open_rows(&v, v.node, err);
-	v.reader.style = ctx->opt.elixir ? TERM_STYLE_ELIXIR : TERM_STYLE_ERLANG;
-	rc = rc ? rc : read_rows(&v, err);
-	if (!rc)
-		rc = ctx->nr_args ? ets_show_table(ctx, &v, ctx->args[0], err)
-				  : show_all(ctx, &v, &options, err);
-	forget_rows(&v);
-	return target_close(v.node, rc, err);
+	rc = rc ? rc : target_open(&v->node, ctx, err);
+	rc = rc ? rc : open_rows(v, v->node, err);
+	v->reader.style = ctx->opt.elixir ? TERM_STYLE_ELIXIR : TERM_STYLE_ERLANG;
+	if (!rc && ctx->opt.watch_ns)
+		rc = watch_all(&r, err);
+	else if (!rc)
+		rc = read_rows(v, err);
+	if (!rc && !ctx->opt.watch_ns)
+		rc = ctx->nr_args ? ets_show_table(ctx, v, ctx->args[0], err) : show_all(&r, err);
+	forget_rows(v);
+	close_rows(v);
+	return watch_close(&ctx->opt, v->node, rc, err);
 }

@@ -11,13 +11,20 @@
 #include "cmd/command/command.h"
 #include "view/inspect/ets_view.h"
 
+/* What --watch keeps of a table: the rates of the next reading come from that. */
+struct ets_before {
+	uint64_t key, objects, bytes;
+};
+
 struct ets_reading {
 	struct beam_node *node;
 	struct term_formats formats;
 	struct term_reader reader;
 	struct ets_list list;
-	VEC(struct ets_row) rows; /* one for each element of `list` */
-	struct arena texts;	  /* of the rows */
+	VEC(struct ets_row) rows;      /* one for each element of `list` */
+	struct arena texts;	       /* of the rows */
+	VEC(struct ets_before) before; /* by key */
+	uint64_t read_ns;	       /* of the last reading, 0 = none */
 };
 
 /* Ends the envelope, with warnings and counters of the reading. */

@@ -428,11 +428,9 @@ static int check_options(struct ps *ps, const struct filter_field *fields, struc
 				 : o->sort   ? "-s"
 				 : o->limit  ? "-n"
 					     : "-c");
-	if (o->watch_ns && o->core)
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--watch needs a node that runs; a core file does not change");
-	if (o->duration_ns && !o->watch_ns)
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "-d needs --watch");
+	rc = watch_check_options(o, err);
+	if (rc)
+		return rc;
 	if (o->sort && !o->watch_ns &&
 	    needs_of(process_columns_fields(o->sort + (*o->sort == '-'))) & PROCESS_NEEDS_BEFORE)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
@@ -515,8 +513,5 @@ int cmd_ps(struct command_context *ctx, struct error *err)
 	vec_free(&ps.before.v);
 	vec_free(&ps.ancestors);
 	strbuf_free(&ps.row);
-	if (!ctx->opt.watch_ns)
-		return target_close(ps.node, rc, err);
-	beam_node_close(ps.node); /* the node may have exited: watch_run() has reported it */
-	return rc;
+	return watch_close(&ctx->opt, ps.node, rc, err);
 }

@@ -27,5 +27,7 @@ void rows_close(const struct row_source *s, void *view)
 {
 	if (view)
 		s->forget(view);
+	if (s->close)
+		s->close(view);
 	free(view);
 }

@@ -18,6 +18,8 @@ struct row_source {
 	int (*read)(void *view, struct error *err);
 	/* Frees the rows of the last read(), if there was one. */
 	void (*forget)(void *view);
+	/* Frees what is kept from one read() to the next; NULL = nothing is. */
+	void (*close)(void *view);
 	/* Sets the rows of *out, a copy of `table`. */
 	void (*rows)(void *view, struct table *out);
 	/* Identifies what a row is about (an ETS table, a port) in every reading. */

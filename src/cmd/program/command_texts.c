@@ -177,6 +177,32 @@ const char describe_gc[] =
 	"all calls of persistent_term:put/2 and erase/1, some of which may have left "
 	"none.";
 
+const char describe_mem[] =
+	"First the RSS, as the kernel counts it, and what it consists of: carriers of the VM's "
+	"allocators (and how much of these is in blocks), segments that the VM keeps for new "
+	"carriers, code that the JIT made (most kernels let it be mapped twice, and count it "
+	"twice), stacks of threads, malloc of the C library (NIFs and drivers), the executable "
+	"and libraries, other mapped files, and the rest. Carriers are found by the VM's own "
+	"lists, malloc and stacks by what glibc's look like: what a libc or malloc of another "
+	"kind got is 'other'. Then the cgroup whose limit comes first, how long its tasks waited "
+	"for memory, and the kernel's oom_score. The kernel walks all memory of the node for "
+	"this (/proc/PID/smaps, once for an answer): some milliseconds for each GiB, in which "
+	"the node can neither map nor unmap memory.\n\n"
+	"Then counts and limits, and what erlang:memory/0 would answer; then the VM's "
+	"allocators: the carriers that they hold of the system's memory, and how much of these "
+	"is in use by blocks. What is wasted most comes first: all instances of an allocator "
+	"together, then instances (0 is shared, the others belong to schedulers). Read from the "
+	"node's memory: it also works on a node that answers nobody.\n\n"
+	"  ebeam mem -p rabbit@host\n"
+	"  ebeam mem -p 4711 -s utilization -n 30\n"
+	"  ebeam mem -p 4711 --watch 10s\n"
+	"  ebeam mem -p 4711 --atoms -n 200\n"
+	"  ebeam mem --core core.4711 -j\n\n"
+	"--watch repeats the answer, with growth per second beside what has changed, and ends at "
+	"Ctrl-C, after -d, or when the node exits; with -j it writes one object a line. --atoms "
+	"shows the newest atoms instead, newest first: atoms are never freed, so that is what "
+	"fills the table.";
+
 const char describe_alloc[] =
 	"What the VM's allocators get from the system and give back to it, by allocator: "
 	"carriers for many blocks (mbcs) and for single large ones (sbcs), those that go "

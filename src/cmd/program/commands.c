@@ -309,19 +309,12 @@ const struct command commands[] = {
 	},
 	{
 		.name = "mem",
-		.summary = "memory by type, and how well the allocators use what they hold",
+		.summary = "what the memory of a node consists of, by the kernel and by the VM",
 		.args = "",
-		.description =
-			"What erlang:memory/0 would answer, then the VM's allocators: the "
-			"carriers that they hold of the system's memory, and how much of these is "
-			"in use by blocks. What is wasted most comes first: all instances of an "
-			"allocator together, then instances (0 is shared, the others belong to "
-			"schedulers). Read from the node's memory: it also works on a node that "
-			"answers nobody.\n\n"
-			"  ebeam mem -p rabbit@host\n"
-			"  ebeam mem -p 4711 -s utilization -n 30\n"
-			"  ebeam mem --core core.4711 -j",
-		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE),
+		.description = describe_mem,
+		.limit_default = "10 instances, 50 atoms; all in JSON",
+		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE, OPT(ATOMS), OPT(WATCH),
+				   OPT(DURATION)),
 		.run = cmd_mem,
 	},
 	{
@@ -358,11 +351,17 @@ const struct command commands[] = {
 			"node that answers nobody.\n\n"
 			"  ebeam ets -p rabbit@host\n"
 			"  ebeam ets -p 4711 -s size -n 20 -c name,size,owner\n"
+			"  ebeam ets -p 4711 --watch 5s -s bytes_per_s\n"
 			"  ebeam ets -p 4711 code_names -n 100\n\n"
 			"TABLE is a name, or the id of a table ('#Ref<0.1.2.3>'). The contents of "
 			"tables are the users' data: they are shown only if a table is named, and "
-			"then the first -n objects (10).",
-		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE, OPTIONS_TERM),
+			"then the first -n objects (10).\n\n"
+			"--watch shows the list again and again, with growth of size and memory "
+			"as columns (size_per_s, bytes_per_s), and ends at Ctrl-C, after -d, or "
+			"when the node exits; with -j it writes one object a line, the first "
+			"without rates.",
+		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE, OPTIONS_TERM, OPT(WATCH),
+				   OPT(DURATION)),
 		.max_args = 1,
 		.run = cmd_ets,
 	},

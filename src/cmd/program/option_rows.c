@@ -322,6 +322,8 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		"who waits for whom, and who is waited for most", NULL, FLAG(waits)},
 	[OPTION_OLD_CODE] = {0, "old-code", NULL,
 		"which processes still run old code", NULL, FLAG(old_code)},
+	[OPTION_ATOMS] = {0, "atoms", NULL,
+		"the newest atoms", NULL, FLAG(atoms)},
 	[OPTION_SHOW_SECRETS] = {0, "show-secrets", NULL,
 		"do not mask values whose keys look like passwords or tokens",
 		NULL, FLAG(show_secrets)},

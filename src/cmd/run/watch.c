@@ -7,8 +7,10 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "beam/locate/node_open.h"
 #include "cmd/command/loop.h"
 #include "cmd/output/outfile.h"
+#include "cmd/run/target.h"
 
 void watch_begin_screen(FILE *f, FILE *target, int os_pid, bool again)
 {
@@ -57,4 +59,22 @@ int watch_run(struct watch *w, struct error *err)
 	if (rc == LOOP_END_EXITED || (rc == LOOP_END_STOPPED && !ferror(w->out)))
 		log_warn("ebeam: the node (pid %d) has exited", w->node->os_pid);
 	return rc < 0 ? rc : 0;
+}
+
+int watch_check_options(const struct options *opt, struct error *err)
+{
+	if (opt->watch_ns && opt->core)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--watch needs a node that runs; a core file does not change");
+	if (opt->duration_ns && !opt->watch_ns)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "-d needs --watch");
+	return 0;
+}
+
+int watch_close(const struct options *opt, struct beam_node *n, int rc, struct error *err)
+{
+	if (!opt->watch_ns)
+		return target_close(n, rc, err);
+	beam_node_close(n); /* it may have exited: watch_run() has reported it */
+	return rc;
 }

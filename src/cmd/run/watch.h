@@ -21,6 +21,10 @@ struct watch {
 	unsigned int nr; /* answers written so far */
 };
 
+/* ERROR_KIND_USAGE: --watch of a core file, -d without --watch. */
+int watch_check_options(const struct options *opt, struct error *err);
+/* As target_close(), but of a node that was watched until it exited, which is no error. */
+int watch_close(const struct options *opt, struct beam_node *n, int rc, struct error *err);
 /* Runs until the node exits (reported on stderr), -d is over, or a signal comes.  A write error
  * ends the run, too; the caller finds it with ferror(out). */
 int watch_run(struct watch *w, struct error *err);

@@ -3,10 +3,13 @@
 #include "view/inspect/ets_view.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/units.h"
 #include "names/names.h"
+#include "view/table/cells.h"
 
 #define ROW(p) ((const struct ets_row *)(p))
 
@@ -37,14 +40,47 @@ static void json_torn(struct jsonw *w, const char *name, const void *row, const 
 		jsonw_bool(w, "torn", true);
 }
 
+/* Growth, which may be negative; nothing = not known. */
+static void add_growth(struct strbuf *out, double per_s, void (*cell)(struct strbuf *out, double n))
+{
+	if (isnan(per_s))
+		return;
+	if (per_s < 0)
+		strbuf_addch(out, '-');
+	cell(out, fabs(per_s));
+}
+
+static void col_bytes_per_s(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_growth(out, ROW(row)->bytes_per_s, cell_bytes);
+}
+
+static void col_size_per_s(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_growth(out, ROW(row)->size_per_s, cell_rate);
+}
+
+static void json_growth(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	if (ROW(row)->rates)
+		jsonw_double(w, name, *name == 'b' ? ROW(row)->bytes_per_s : ROW(row)->size_per_s);
+}
+
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct ets_row, member)
 #define SAME(name, title, type)		 FIELD(#name, title, type, name)
 
 static const struct table_column columns[] = {
 	{SAME(name, "NAME", NAME), .torn = offsetof(struct ets_row, torn)},
 	{SAME(bytes, "MEMORY", BYTES)},
+	{SAME(bytes_per_s, "MEMORY/S", RATE), .hidden = true, .text = col_bytes_per_s,
+	 .json = json_growth},
 	{FIELD("memory", "WORDS", COUNT, words), .hidden = true},
 	{FIELD("size", "OBJECTS", COUNT, objects)},
+	{SAME(size_per_s, "OBJECTS/S", RATE), .hidden = true, .text = col_size_per_s,
+	 .json = json_growth},
 	{SAME(type, "TYPE", TEXT)},
 	{SAME(protection, "ACCESS", TEXT)},
 	{SAME(owner, "OWNER", TEXT), .compare = by_owner},

@@ -12,6 +12,10 @@ struct ets_row {
 	char owner[32], heir[32]; /* processes; "" = none */
 	uint64_t owner_term;	  /* sort key of owners: about the order of their spawns */
 	uint64_t bytes, words, objects;
+	/* Growth since the reading before: NAN = not known, as of a table that was not there.
+	 * `rates`: there was a reading before. */
+	double bytes_per_s, size_per_s;
+	bool rates;
 	uint32_t keypos;
 	const char *type, *protection, *write_concurrency; /* words of ets:info/1 */
 	bool compressed, named, read_concurrency, decentralized, fixed, torn;

@@ -91,46 +91,239 @@ void mem_row_add(struct mem_row *to, const struct mem_row *r)
 	add(&to->pool, &r->pool);
 }
 
+/* ---- growth --------------------------------------------------------------------------------- */
+
+/* Of a figure, per second; NAN if it was not known both times, or there is no answer before. */
+static double growth(const struct mem_answer *a, uint64_t now, uint64_t before)
+{
+	return a->before && a->seconds > 0 && now != UINT64_MAX && before != UINT64_MAX
+		       ? ((double)now - (double)before) / a->seconds
+		       : NAN;
+}
+
+#define GROWTH(a, member) growth(a, (a)->member, (a)->before ? (a)->before->member : UINT64_MAX)
+#define RSS_GROWTH(a, member)                                                                      \
+	growth(a, (a)->rss.known ? (a)->rss.member : UINT64_MAX,                                   \
+	       (a)->before && (a)->before->rss.known ? (a)->before->rss.member : UINT64_MAX)
+
+/* "  +1.2 MiB/s"; nothing if it did not change. */
+static void write_growth(FILE *f, double per_s, void (*cell)(struct strbuf *out, double n))
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (isnan(per_s) || per_s == 0)
+		return;
+	cell(&text, fabs(per_s));
+	fprintf(f, "  %c%s/s", per_s < 0 ? '-' : '+', text.buf);
+	strbuf_free(&text);
+}
+
+static void json_count_growth(struct jsonw *w, const struct mem_answer *a)
+{
+#define COUNT(name, ...) jsonw_double(w, #name, GROWTH(a, counts.name.count));
+	jsonw_begin_object(w, "counts");
+	MEM_COUNTS(COUNT)
+	jsonw_end_object(w);
+#undef COUNT
+}
+
+static void json_growth(struct jsonw *w, const struct mem_answer *a)
+{
+#define SIZE(name, ...) jsonw_double(w, #name, GROWTH(a, name));
+#define PART(name, ...) jsonw_double(w, #name, RSS_GROWTH(a, name));
+	jsonw_begin_object(w, "growth_per_s");
+	MEM_SIZES(SIZE)
+	jsonw_begin_object(w, "rss");
+	jsonw_double(w, "total", RSS_GROWTH(a, total));
+	MEM_PARTS(PART)
+	jsonw_end_object(w);
+	json_count_growth(w, a);
+	jsonw_end_object(w);
+#undef SIZE
+#undef PART
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void json_percent(struct jsonw *w, const char *key, double percent)
+{
+	jsonw_double(w, key, percent < 0 ? NAN : percent);
+}
+
+static void json_rss(struct jsonw *w, const struct mem_rss *r)
+{
+#define PART(name, ...) jsonw_uint(w, #name, r->name);
+	if (!r->known) {
+		jsonw_null(w, "rss");
+		return;
+	}
+	jsonw_begin_object(w, "rss");
+	jsonw_uint(w, "total", r->total);
+	MEM_PARTS(PART)
+	jsonw_uint(w, "swap", r->swap);
+	jsonw_uint(w, "huge_pages", r->huge_pages);
+	jsonw_uint_if(w, "oom_score", r->oom_score >= 0, (uint64_t)r->oom_score);
+	if (*r->cgroup) {
+		jsonw_begin_object(w, "cgroup");
+		jsonw_string(w, "path", r->cgroup);
+		jsonw_known(w, "limit", r->limit);
+		jsonw_known(w, "current", r->current);
+		json_percent(w, "pressure_some_avg10", r->some);
+		json_percent(w, "pressure_full_avg10", r->full);
+		jsonw_end_object(w);
+	} else {
+		jsonw_null(w, "cgroup");
+	}
+	jsonw_end_object(w);
+#undef PART
+}
+
+static void json_counts(struct jsonw *w, const struct mem_counts *c)
+{
+#define COUNT(name, ...)                                                                           \
+	jsonw_begin_object(w, #name);                                                              \
+	jsonw_known(w, "count", c->name.count);                                                    \
+	jsonw_known(w, "limit", c->name.limit);                                                    \
+	jsonw_end_object(w);
+	jsonw_begin_object(w, "counts");
+	MEM_COUNTS(COUNT)
+	jsonw_end_object(w);
+#undef COUNT
+}
+
 void mem_view_json(struct jsonw *w, const struct mem_answer *a, const struct table_options *o)
 {
 #define SIZE(name, ...) jsonw_known(w, #name, a->name);
 #define AREA(name)	jsonw_known(w, #name, a->areas.name);
 	jsonw_begin_object(w, "data");
+	json_rss(w, &a->rss);
+	json_counts(w, &a->counts);
 	MEM_SIZES(SIZE)
 	jsonw_begin_object(w, "areas");
 	MEM_AREAS(AREA)
 	jsonw_end_object(w);
+	if (a->watch)
+		json_growth(w, a);
 	table_json_rows(w, "allocators", &a->instances, o);
 	jsonw_end_object(w);
+#undef SIZE
+#undef AREA
 }
 
-static void write_size(FILE *f, const char *name, uint64_t bytes, uint64_t total)
+/* ---- text ----------------------------------------------------------------------------------- */
+
+static void write_size(FILE *f, const char *name, uint64_t bytes, uint64_t total, double per_s)
 {
 	char buf[32];
 
 	if (bytes == UINT64_MAX) {
-		fprintf(f, "%-18s%12s\n", name, "?");
+		fprintf(f, "%-18s%12s", name, "?");
 		return;
 	}
 	fprintf(f, "%-18s%12s", name, units_format_bytes(bytes, buf, sizeof(buf)));
 	if (total != UINT64_MAX && total > 0)
 		fprintf(f, "  %5.1f%%", 100.0 * (double)bytes / (double)total);
+	write_growth(f, per_s, cell_bytes);
+}
+
+/* Sizes of carriers are those of addresses: what was never touched, or is swapped, is not in the
+ * RSS. */
+static void write_carriers(FILE *f, const struct mem_row *sum)
+{
+	char in[32], none[32], size[32];
+
+	if (!sum->all.carriers_size)
+		return;
+	fprintf(f, "  (of %s: %s in blocks, %s in no block)",
+		units_format_bytes(sum->all.carriers_size, size, sizeof(size)),
+		units_format_bytes(sum->all.blocks_size, in, sizeof(in)),
+		units_format_bytes((uint64_t)wasted(sum), none, sizeof(none)));
+}
+
+static void write_cgroup(FILE *f, const struct mem_rss *r)
+{
+	char current[32], limit[32];
+
+	if (!*r->cgroup)
+		return;
+	fputs("cgroup            ", f);
+	fprintf(f, "%12s", units_format_bytes(r->current, current, sizeof(current)));
+	if (r->limit != UINT64_MAX && r->limit)
+		fprintf(f, "  %5.1f%% of its limit of %s",
+			100.0 * (double)r->current / (double)r->limit,
+			units_format_bytes(r->limit, limit, sizeof(limit)));
+	else
+		fputs("  no limit", f);
+	if (r->some >= 0)
+		fprintf(f, "; waited for memory: some tasks %.1f%%, all %.1f%% of 10 s", r->some,
+			r->full < 0 ? 0 : r->full);
+	fputs("  (", f);
+	table_write_escaped(f, r->cgroup);
+	fputs(")\n", f);
+}
+
+static void write_rss(FILE *f, const struct mem_answer *a, const struct mem_row *sum)
+{
+#define PART(name, title)                                                                          \
+	write_size(f, title, r->name, r->total, RSS_GROWTH(a, name));                              \
+	if (&r->name == &r->carriers)                                                              \
+		write_carriers(f, sum);                                                            \
+	fputc('\n', f);
+	const struct mem_rss *r = &a->rss;
+
+	if (!r->known)
+		return;
+	write_size(f, "RSS", r->total, r->total, RSS_GROWTH(a, total));
+	fputc('\n', f);
+	MEM_PARTS(PART)
+	write_size(f, "swap", r->swap, 0, NAN);
+	fputc('\n', f);
+	write_size(f, "huge pages", r->huge_pages, r->total, NAN);
+	fputc('\n', f);
+	write_cgroup(f, r);
+	if (r->oom_score >= 0)
+		fprintf(f, "%-18s%12d\n", "oom_score", r->oom_score);
+	fputc('\n', f);
+#undef PART
+}
+
+static void write_count(FILE *f, const char *name, const struct mem_count *c, double per_s)
+{
+	char count[32] = "?", limit[32];
+
+	if (c->count != UINT64_MAX)
+		units_format_count(c->count, count, sizeof(count));
+	fprintf(f, "%-18s%12s", name, count);
+	if (c->limit != UINT64_MAX && c->limit) {
+		if (c->count != UINT64_MAX)
+			fprintf(f, "  %5.1f%%", 100.0 * (double)c->count / (double)c->limit);
+		fprintf(f, " of %s", units_format_count(c->limit, limit, sizeof(limit)));
+	}
+	write_growth(f, per_s, cell_rate);
 	fputc('\n', f);
 }
 
 int mem_view_write(FILE *f, const struct mem_answer *a, const struct table_options *o,
 		   struct error *err)
 {
-#define LINE(name, title) write_size(f, title, a->name, a->total);
+#define LINE(name, title)                                                                          \
+	write_size(f, title, a->name, a->total, GROWTH(a, name));                                  \
+	fputc('\n', f);
+#define COUNT(name, title) write_count(f, title, &a->counts.name, GROWTH(a, counts.name.count));
 	struct table_options all = *o;
 	struct mem_row sum = {0};
 	char carriers[32], waste[32];
 	int rc;
 
-	MEM_SIZES(LINE)
-	all.limit = 0;
 	for (size_t i = 0; i < a->types.nr_rows; i++)
 		mem_row_add(&sum, ROW(a->types.rows) + i);
+	write_rss(f, a, &sum);
+	MEM_COUNTS(COUNT)
+	fputc('\n', f);
+	MEM_SIZES(LINE)
+	all.limit = 0;
+	if (a->types.nr_rows == 0)
+		return 0;
 	fprintf(f, "\nAllocators hold %s in carriers, %s of it unused (%.1f%% used)\n\n",
 		units_format_bytes(sum.all.carriers_size, carriers, sizeof(carriers)),
 		units_format_bytes((uint64_t)wasted(&sum), waste, sizeof(waste)),
@@ -140,4 +333,36 @@ int mem_view_write(FILE *f, const struct mem_answer *a, const struct table_optio
 		return rc;
 	fputc('\n', f);
 	return table_write(f, &a->instances, o, err);
+}
+
+/* ---- atoms ---------------------------------------------------------------------------------- */
+
+static const struct table_column atom_columns[] = {
+	{TABLE_FIELD("index", "INDEX", ID, struct mem_atom, index)},
+	{TABLE_FIELD("atom", "ATOM", TEXT, struct mem_atom, text)},
+	{.name = NULL},
+};
+
+const struct table mem_atoms_table = {.columns = atom_columns, .row_size = sizeof(struct mem_atom)};
+
+void mem_atoms_json(struct jsonw *w, const struct mem_answer *a, const struct table *atoms,
+		    const struct table_options *o)
+{
+	jsonw_begin_object(w, "data");
+	json_counts(w, &a->counts);
+	if (a->watch) {
+		jsonw_begin_object(w, "growth_per_s");
+		json_count_growth(w, a);
+		jsonw_end_object(w);
+	}
+	table_json_rows(w, "atoms", atoms, o);
+	jsonw_end_object(w);
+}
+
+int mem_atoms_write(FILE *f, const struct mem_answer *a, const struct table *atoms,
+		    const struct table_options *o, struct error *err)
+{
+	write_count(f, "atoms", &a->counts.atoms, GROWTH(a, counts.atoms.count));
+	fputc('\n', f);
+	return table_write(f, atoms, o, err);
 }

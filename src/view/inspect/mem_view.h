@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The answer of `ebeam mem`: memory by type, and the allocators. */
+/*
+ * The answers of `ebeam mem`: what the process has in memory, counts and limits, memory by type,
+ * and the allocators; or (--atoms) the newest atoms.
+ */
 #ifndef EBEAM_VIEW_MEM_VIEW_H
 #define EBEAM_VIEW_MEM_VIEW_H
 
@@ -31,6 +34,22 @@
 	_(ets_misc)                                                                                \
 	_(process_table)
 
+/* What the RSS consists of, and labels in text. */
+#define MEM_PARTS(_)                                                                               \
+	_(carriers, "  VM carriers")                                                               \
+	_(cached_segments, "  cached segments")                                                    \
+	_(code, "  JIT code")                                                                      \
+	_(stacks, "  thread stacks")                                                               \
+	_(malloc, "  malloc")                                                                      \
+	_(libraries, "  libraries")                                                                \
+	_(files, "  other files")                                                                  \
+	_(other, "  other")
+#define MEM_COUNTS(_)                                                                              \
+	_(atoms, "atoms")                                                                          \
+	_(processes, "processes")                                                                  \
+	_(ports, "ports")                                                                          \
+	_(ets, "ETS tables")
+
 struct mem_carriers {
 	uint64_t blocks, blocks_size, carriers, carriers_size; /* sizes are bytes */
 };
@@ -43,8 +62,38 @@ struct mem_row {
 	struct mem_carriers all, mbcs, sbcs, pool;
 };
 
-struct mem_answer {
 #define MEM_MEMBER(name, ...) uint64_t name;
+
+/* Memory of the process, as the kernel counts it; bytes. */
+struct mem_rss {
+	bool known; /* false for a core file, or if it cannot be read: all below is then 0 */
+	uint64_t total, swap, huge_pages;
+	MEM_PARTS(MEM_MEMBER)
+	/* Of its cgroup with the lowest limit: "" = no cgroup; UINT64_MAX, -1 = none or not
+	 * known.  Pressure: percent of the last 10 s. */
+	const char *cgroup;
+	uint64_t limit, current;
+	double some, full;
+	int oom_score; /* -1 = not known */
+};
+
+struct mem_count {
+	uint64_t count, limit; /* UINT64_MAX = not known */
+};
+
+#define MEM_COUNT(name, ...) struct mem_count name;
+struct mem_counts {
+	MEM_COUNTS(MEM_COUNT)
+};
+#undef MEM_COUNT
+
+struct mem_answer {
+	struct mem_rss rss;
+	struct mem_counts counts;
+	/* --watch: the answer `seconds` before this one; NULL = there is none. */
+	bool watch;
+	const struct mem_answer *before;
+	double seconds;
 	MEM_SIZES(MEM_MEMBER)
 	struct {
 		MEM_AREAS(MEM_MEMBER)
@@ -56,6 +105,13 @@ struct mem_answer {
 
 extern const struct table mem_table; /* its columns; the caller sets the rows */
 
+struct mem_atom {
+	uint32_t index;	  /* in the table of atoms: the newest has the largest */
+	const char *text; /* as Erlang writes it; NULL = could not be read */
+};
+
+extern const struct table mem_atoms_table;
+
 /* Adds the sizes of an instance to the row of its allocator type. */
 void mem_row_add(struct mem_row *to, const struct mem_row *r);
 
@@ -64,5 +120,11 @@ int mem_view_write(FILE *f, const struct mem_answer *a, const struct table_optio
 		   struct error *err);
 /* Writes the member "data" of the JSON answer. */
 void mem_view_json(struct jsonw *w, const struct mem_answer *a, const struct table_options *o);
+
+/* The same of --atoms: the counts of `a`, and the rows of `atoms`, in their order. */
+int mem_atoms_write(FILE *f, const struct mem_answer *a, const struct table *atoms,
+		    const struct table_options *o, struct error *err);
+void mem_atoms_json(struct jsonw *w, const struct mem_answer *a, const struct table *atoms,
+		    const struct table_options *o);
 
 #endif

@@ -2,7 +2,7 @@
 %% What a node says of its memory and of its modules.
 -module(mem_facts).
 -export([memory/0, areas/0, allocators/0, watch/0, watched/0, modules/0, hold/2, release/0, reload/1, delete/1,
-         purge/1, atoms/1]).
+         purge/1, atoms/1, new_atoms/1, grow/2, instances/0, cached/0]).
 
 memory() -> maps:from_list(erlang:memory()).
 
@@ -112,3 +112,32 @@ purge(Name) ->
 atoms(Count) ->
     [list_to_atom("mem_atom_" ++ integer_to_list(N)) || N <- lists:seq(1, list_to_integer(Count))],
     true.
+
+%% Makes atoms of texts between bars, in this order; they come as hexadecimal UTF-8.
+new_atoms(Hex) ->
+    Texts = unicode:characters_to_list(binary:decode_hex(list_to_binary(Hex))),
+    [list_to_atom(Text) || Text <- string:lexemes(Texts, "|")],
+    true.
+
+%% Segments that mseg_alloc keeps for new carriers.
+cached() ->
+    lists:sum([N || {instance, _, Info} <- erlang:system_info({allocator, mseg_alloc}),
+                    {memkind, Kind} <- Info, {status, Status} <- Kind, {cached_segments, N} <- Status]).
+
+%% A table that gets so many objects in each of so many steps of 100 ms.
+grow(Steps, Objects) ->
+    spawn(fun() ->
+                  ets:new(mem_grows, [named_table, ordered_set]),
+                  lists:foreach(fun(Step) ->
+                                        [ets:insert(mem_grows, {{Step, N}})
+                                         || N <- lists:seq(1, list_to_integer(Objects))],
+                                        timer:sleep(100)
+                                end, lists:seq(1, list_to_integer(Steps))),
+                  receive stop -> ok end
+          end),
+    true.
+
+%% Carriers of all instances that erlang:system_info/1 tells of.
+instances() ->
+    #{carriers => lists:sum([maps:get(carriers, I) || I <- allocators()]),
+      carriers_size => lists:sum([maps:get(carriers_size, I) || I <- allocators()])}.
