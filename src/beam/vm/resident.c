@@ -303,8 +303,7 @@ static void add_mapping(struct join *j, size_t at)
 	j->out->rss += m->rss;
 	j->out->swap += m->swap;
 	j->out->huge += m->huge;
-	/* Both ends of a range within malloc's heap are somewhere in a page. */
-	if (i < j->ranges.len && page_floor(j->ranges.data[i].start) <= m->map.start &&
+	if (i < j->ranges.len && j->ranges.data[i].start <= m->map.start &&
 	    j->ranges.data[i].end >= m->map.end)
 		part = j->ranges.data[i].part;
 	else
@@ -337,7 +336,9 @@ static void add_carriers(struct join *j, const struct allocators *a)
 	for (size_t i = 0; i < j->carriers.v.len; i++) {
 		const struct carrier *c = &j->carriers.v.data[i];
 
-		add_range(j, c->addr, c->addr + c->size, RESIDENT_carriers);
+		/* A page counts for what it begins with: the one that malloc's head shares with a
+		 * carrier is the carrier's. */
+		add_range(j, page_floor(c->addr), c->addr + c->size, RESIDENT_carriers);
 	}
 }
 
