@@ -70,7 +70,9 @@ static int unpack(struct unpacking *u)
 			u->z.avail_out = BUFFER_SIZE;
 			rc = inflate(&u->z, Z_NO_FLUSH);
 			code = put(u, BUFFER_SIZE - u->z.avail_out);
-		} while (rc == Z_OK && !code && u->z.avail_out == 0);
+			if (rc == Z_STREAM_END) /* another member may follow, or the end */
+				rc = inflateReset(&u->z);
+		} while (rc == Z_OK && !code && (u->z.avail_in || u->z.avail_out == 0));
 	}
 	if (n < 0)
 		return -errno;

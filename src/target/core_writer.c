@@ -23,6 +23,7 @@
 #define PAGE	    4096u
 #define CHUNK_PAGES 256u
 #define AUXV_MAX    65536
+#define STOP_MAX_NS 2000000000ull
 
 /* proc_pid_pagemap(5) */
 #define PAGEMAP_PRESENT (1ull << 63)
@@ -57,6 +58,30 @@ static bool is_stopped(const struct writing *w, int os_tid)
 	return false;
 }
 
+/* Has the thread ended, or does it just now? */
+static bool has_ended(int os_pid, int os_tid)
+{
+	size_t len;
+	char *text = proc_read_file(4096, &len, "/proc/%d/task/%d/stat", os_pid, os_tid);
+	const char *state = text ? strrchr(text, ')') : NULL;
+	bool ended = !state || state[1] == '\0' || state[2] == 'Z' || state[2] == 'X';
+
+	free(text);
+	return ended;
+}
+
+/* False: the thread has ended, or does not stop in time, as one that waits for a disk. */
+static bool wait_stopped(int os_tid, int *status)
+{
+	uint64_t until = clock_monotonic_ns() + STOP_MAX_NS;
+	pid_t found;
+
+	while ((found = waitpid(os_tid, status, __WALL | WNOHANG)) == 0 &&
+	       clock_monotonic_ns() < until)
+		usleep(50);
+	return found == os_tid && WIFSTOPPED(*status);
+}
+
 /* Stops a thread and reads its registers.  0, -ESRCH: it has ended, or another negative errno. */
 static int stop_thread(struct writing *w, int os_tid)
 {
@@ -65,15 +90,16 @@ static int stop_thread(struct writing *w, int os_tid)
 	int status;
 
 	if (ptrace(PTRACE_SEIZE, os_tid, NULL, NULL) != 0)
-		return -errno;
-	if (ptrace(PTRACE_INTERRUPT, os_tid, NULL, NULL) != 0 ||
-	    waitpid(os_tid, &status, __WALL) != os_tid || !WIFSTOPPED(status))
-		return -ESRCH;
+		return errno == EPERM && has_ended(w->os_pid, os_tid) ? -ESRCH : -errno;
+	if (ptrace(PTRACE_INTERRUPT, os_tid, NULL, NULL) != 0 || !wait_stopped(os_tid, &status)) {
+		ptrace(PTRACE_DETACH, os_tid, NULL, NULL);
+		return has_ended(w->os_pid, os_tid) ? -ESRCH : -ETIMEDOUT;
+	}
 	if (status >> 16 != PTRACE_EVENT_STOP)
 		t.signal = WSTOPSIG(status);
 	t.status.pr_pid = os_tid;
 	if (ptrace(PTRACE_GETREGSET, os_tid, (void *)(uintptr_t)NT_PRSTATUS, &registers) != 0)
-		return -errno;
+		memset(&t.status.pr_reg, 0, sizeof(t.status.pr_reg));
 	vec_push(&w->threads, t);
 	return 0;
 }
@@ -103,10 +129,13 @@ static int stop_threads(struct writing *w, struct error *err)
 			if (rc && rc != -ESRCH) {
 				free(list);
 				return error_set(err, ERROR_KIND_PRIVILEGE, rc,
-						 "cannot stop process %d: %s. Another tracer (gdb, "
-						 "strace) has it, or CAP_SYS_PTRACE is missing; "
-						 "without --pause no thread is stopped",
-						 w->os_pid, error_text(rc));
+						 "cannot stop process %d: %s. %s; without --pause "
+						 "no thread is stopped",
+						 w->os_pid, error_text(rc),
+						 rc == -EPERM
+							 ? "Another tracer (gdb, strace) has it, "
+							   "or CAP_SYS_PTRACE is missing"
+							 : "A thread did not stop in 2 s");
 			}
 		}
 		free(list);
@@ -122,13 +151,21 @@ static bool is_file(const struct proc_map *m)
 	       strncmp(m->path, "/memfd:", 7) != 0;
 }
 
-/* Bytes of a mapping that go to the file. */
-static uint64_t bytes_to_copy(const struct proc_map *m)
+/* Data of a file that the dynamic loader wrote, and then made read-only (RELRO). */
+static bool is_relro(const struct proc_map *m, const struct proc_map *next)
+{
+	return is_file(m) && !m->shared && !m->w && !m->x && m->offset && next && next->w &&
+	       next->inode == m->inode && next->dev_major == m->dev_major &&
+	       next->dev_minor == m->dev_minor;
+}
+
+/* Bytes of a mapping that go to the file; `next`: the mapping behind it, or NULL. */
+static uint64_t bytes_to_copy(const struct proc_map *m, const struct proc_map *next)
 {
 	if (!m->r || strcmp(m->path, "[vvar]") == 0 || strcmp(m->path, "[vsyscall]") == 0 ||
 	    strcmp(m->path, "[vvar_vclock]") == 0)
 		return 0;
-	if (is_file(m) && (!m->w || m->shared))
+	if (is_file(m) && (!m->w || m->shared) && !is_relro(m, next))
 		return m->offset == 0 ? PAGE : 0; /* its ELF header */
 	return m->end - m->start;
 }
@@ -161,7 +198,7 @@ static void plan_segments(struct writing *w, uint64_t first)
 			.p_flags = (m->r ? PF_R : 0u) | (m->w ? PF_W : 0u) | (m->x ? PF_X : 0u),
 			.p_vaddr = m->start,
 			.p_memsz = m->end - m->start,
-			.p_filesz = bytes_to_copy(m),
+			.p_filesz = bytes_to_copy(m, i + 1 < w->maps.len ? m + 1 : NULL),
 			.p_offset = at,
 			.p_align = PAGE,
 		};
@@ -330,7 +367,12 @@ static int copy_pages(struct writing *w, raddr addr, size_t pages)
 	for (size_t i = 0; i < pages && !rc; i++) {
 		uint8_t *page = w->buf + i * PAGE;
 
-		if (!whole && mem_read(w->mem, addr + i * PAGE, page, PAGE) != 0) {
+		if (!whole)
+			rc = mem_read(w->mem, addr + i * PAGE, page, PAGE);
+		if (rc == -ESRCH)
+			return rc;
+		if (rc) {
+			rc = 0;
 			w->out->unreadable += PAGE;
 			memset(page, 0, PAGE);
 		}
@@ -410,6 +452,8 @@ int core_write(struct mem *mem, int os_pid, bool pause, const struct core_sink *
 	rc = rc ? rc : write_head(&w);
 	rc = rc ? rc : copy_segments(&w);
 	resume_threads(&w);
+	if (rc == -ESRCH)
+		error_set(err, ERROR_KIND_FAILED, rc, "process %d has exited", os_pid);
 	out->threads = w.threads.len;
 	out->paused_ns = pause ? clock_monotonic_ns() - begin : 0;
 	proc_maps_free(&w.maps);

@@ -202,17 +202,18 @@ static bool has_memory(void)
 	return true;
 }
 
-static void compare_with_references(struct file *f, const struct elf_file *elf)
+/* False: that failed, as for lack of memory. */
+static bool compare_with_references(struct file *f, const struct elf_file *elf)
 {
 	struct code_graph graph;
+	bool ok = code_graph_read(&graph, elf) == 0;
 
-	if (code_graph_read(&graph, elf) == 0) {
-		for (size_t i = 0; i < ARRAY_SIZE(references) && !f->is_whole; i++) {
-			if (is_reference_of(&references[i], f->what))
-				try_reference(f, i, &graph);
-		}
+	for (size_t i = 0; ok && i < ARRAY_SIZE(references) && !f->is_whole; i++) {
+		if (is_reference_of(&references[i], f->what))
+			try_reference(f, i, &graph);
 	}
 	code_graph_free(&graph);
+	return ok;
 }
 
 /* ---- kept for the next start ----------------------------------------------------------------- */
@@ -251,10 +252,8 @@ static void compare(struct file *f)
 
 	if (elf) {
 		f->was_kept = take_kept(f, elf);
-		if (!f->was_kept && has_memory()) {
-			compare_with_references(f, elf);
+		if (!f->was_kept && has_memory() && compare_with_references(f, elf))
 			keep(f, elf);
-		}
 	}
 	elf_file_close(elf);
 }

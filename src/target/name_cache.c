@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,8 @@ static int open_directory(bool make)
 		return -1;
 	snprintf(path, sizeof(path), "%s/ebeam", parent);
 	if (make) {
-		mkdir(parent, 0700);
+		if (geteuid() != 0)
+			mkdir(parent, 0700);
 		mkdir(path, 0755);
 	}
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -58,21 +60,6 @@ static int open_directory(bool make)
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
-
-/* Build ids are chosen by whoever linked the file, so the code counts, too. */
-static unsigned long code_checksum(const struct elf_file *elf)
-{
-	unsigned long sum = crc32(0, NULL, 0);
-
-	for (size_t i = 0; i < elf->nr_sections; i++) {
-		struct elf_bytes bytes =
-			elf->sections[i].exec ? elf_section_bytes(elf, i) : (struct elf_bytes){0};
-
-		if (bytes.data)
-			sum = crc32_z(sum, bytes.data, bytes.size);
-	}
-	return sum;
-}
 
 /* False: this ebeam has no build id. */
 static bool own_build_id(char id[2 * ELF_BUILD_ID_MAX + 1])
@@ -93,12 +80,16 @@ static bool describe(const struct elf_file *elf, const char *text, size_t size,
 		     struct strbuf *first_line, char name[NAME_MAX])
 {
 	char own[2 * ELF_BUILD_ID_MAX + 1];
+	struct stat st;
 
-	if (!*elf_file_build_id(elf) || !own_build_id(own))
+	if (!*elf_file_build_id(elf) || !own_build_id(own) || fstat(elf_file_fd(elf), &st) != 0)
 		return false;
 	snprintf(name, NAME_MAX, "names-%s", elf_file_build_id(elf));
-	strbuf_addf(first_line, "ebeam names, ebeam %s, file %s, code %08lx, %zu bytes %08lx\n",
-		    own, elf_file_build_id(elf), code_checksum(elf), size,
+	/* Whoever links a file chooses its build id, so it must be the very file. */
+	strbuf_addf(first_line,
+		    "ebeam names, ebeam %s, file %s %jx:%jx %jd %jd.%09ld, %zu bytes %08lx\n", own,
+		    elf_file_build_id(elf), (uintmax_t)st.st_dev, (uintmax_t)st.st_ino,
+		    (intmax_t)st.st_size, (intmax_t)st.st_ctim.tv_sec, st.st_ctim.tv_nsec, size,
 		    crc32_z(crc32(0, NULL, 0), (const Bytef *)text, size));
 	return true;
 }

@@ -5,7 +5,7 @@
  *
  * One file for each build id, in $XDG_CACHE_HOME/ebeam, else /var/cache/ebeam for root, else
  * ~/.cache/ebeam.  A directory or file that another user owns or can write, one that is not whole,
- * one of another build of ebeam, or of a file with other code, is not used, and written anew if it
+ * one of another build of ebeam, or of another file, is not used, and written anew if it
  * can be.  Nothing is an error: without the cache the work is done again.
  */
 #ifndef EBEAM_TARGET_NAME_CACHE_H

@@ -126,13 +126,18 @@ def of_a_busy_node(ctx):
         rows = ctx.ebeam.ok("ps", "--core", path, "-j").json()["data"]
         names = {row["registered_name"] for row in rows}
         check({"init", "code_server", "kernel_sup"} <= names, f"{names}")
-    tracer = subprocess.Popen([ctx.ebeam.path, "core", "-p", str(node.os_pid), "--pause", "-o", "-"],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    tracer.stdout.read(1000)  # it waits for its reader, with the node paused
+    check_equal(os.stat(path).st_mode & 0o777, 0o600, "who can read it")
+    tracer = subprocess.Popen([ctx.ebeam.path, "core", "-p", str(node.os_pid), "--pause", "-o", path])
+    time.sleep(0.05)
     tracer.kill()
     tracer.wait()
     before = node.cpu_seconds()
     check(node.facts() and node.cpu_seconds() > before, "the node runs")
+    with open(path, "wb") as f:
+        f.write(b"")
+    with open(path, "ab") as f:
+        subprocess.run([ctx.ebeam.path, "core", "-p", str(node.os_pid), "--pause", "-o", "-"], stdout=f, check=True)
+    check(ctx.ebeam.ok("ps", "--core", path, "-j").json()["data"], "appended to a file")
     refused = ctx.ebeam.run("core", "-p", node.os_pid, "-o", "/dev/full")
     check(refused.code == 1 and "No space left" in refused.err, refused.err)
 

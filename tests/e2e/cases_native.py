@@ -260,6 +260,7 @@ def libraries(ctx):
 @case("a node that works in libcrypto and libz: their hidden functions have names, also without comparing again")
 def library_names(ctx):
     cache = os.path.join(ctx.work_dir, f"cache-{ctx.otp}")
+    os.makedirs(cache)
     environment = dict(os.environ, XDG_CACHE_HOME=cache, DEBUGINFOD_URLS="")
 
     def record():

@@ -121,7 +121,7 @@ static size_t take_26(struct binary_use *u, const uint64_t *w)
 	}
 	if (HEADER_SUBTAG(w[0]) == MATCH_STATE && arity >= MATCH_STATE_MIN &&
 	    arity <= MATCH_STATE_MAX && (place = place_of(u, w[1])) < u->nr) {
-		add_range(u, place, w[2], w[2] + (w[4] + 7) / 8);
+		add_range(u, place, w[2] + w[3] / 8, w[2] + (w[4] + 7) / 8);
 		return SUB_WORDS;
 	}
 	place = place_of(u, w[0]);
@@ -141,18 +141,29 @@ static size_t take_27(struct binary_use *u, const uint64_t *w)
 	return SUB_WORDS;
 }
 
-void binary_use_words(struct binary_use *u, const uint64_t *words, size_t nr)
+/* Searches words; *at: where to begin, and afterwards where to go on.  `last`: no words follow. */
+static void search(struct binary_use *u, const uint64_t *words, size_t nr, size_t *at, bool last)
 {
-	uint64_t last[2 * LOOK_AHEAD_WORDS] = {0};
-	size_t i = 0, rest;
+	uint64_t end[2 * LOOK_AHEAD_WORDS] = {0};
+	size_t i = *at, rest;
 
 	while (i + LOOK_AHEAD_WORDS <= nr)
 		i += u->otp <= 26 ? take_26(u, words + i) : take_27(u, words + i);
+	*at = i;
+	if (!last || i >= nr)
+		return;
 	/* The last words, with zeros behind. */
-	rest = nr > i ? nr - i : 0;
-	memcpy(last, words + nr - rest, rest * sizeof(*words));
+	rest = nr - i;
+	memcpy(end, words + i, rest * sizeof(*words));
 	for (i = 0; i < rest;)
-		i += u->otp <= 26 ? take_26(u, last + i) : take_27(u, last + i);
+		i += u->otp <= 26 ? take_26(u, end + i) : take_27(u, end + i);
+}
+
+void binary_use_words(struct binary_use *u, const uint64_t *words, size_t nr)
+{
+	size_t at = 0;
+
+	search(u, words, nr, &at, true);
 }
 
 bool binary_use_area(struct binary_use *u, struct beam_node *n, raddr from, raddr to)
@@ -160,15 +171,15 @@ bool binary_use_area(struct binary_use *u, struct beam_node *n, raddr from, radd
 	if (!u->buf)
 		u->buf = xmalloc(CHUNK_WORDS * sizeof(*u->buf));
 	while (from < to && (to - from) / 8 > 0) {
-		uint64_t nr = MIN((to - from) / 8, (uint64_t)CHUNK_WORDS);
+		uint64_t left = (to - from) / 8, nr = MIN(left, (uint64_t)CHUNK_WORDS);
+		size_t at = 0;
 
 		if (mem_read(n->mem, from, u->buf, (size_t)nr * 8) != 0)
 			return false;
-		binary_use_words(u, u->buf, (size_t)nr);
-		if (nr < CHUNK_WORDS)
+		search(u, u->buf, (size_t)nr, &at, nr == left);
+		if (nr == left)
 			return true;
-		/* An object may lie across the end of the chunk. */
-		from += 8 * (nr - LOOK_AHEAD_WORDS);
+		from += 8 * at; /* an object that lies across the end of the chunk begins there */
 	}
 	return true;
 }

@@ -27,6 +27,9 @@
 #define MAX_FRAGMENTS 1000000u
 #define BATCH	      512
 #define BINARY_SPAN   64
+/* Limits of what is believed of a Binary. */
+#define REFC_MAX       (1ull << 36)
+#define SIZE_MAX_BYTES (1ull << 42)
 
 static void add_binary(struct off_heap *o, struct off_heap_place place, bool message)
 {
@@ -199,6 +202,12 @@ static void merge_equal(struct off_heap *o)
 	o->binaries.len = nr;
 }
 
+/* False: the Binary was freed meanwhile, and its memory has something else. */
+static bool is_plausible(const struct off_heap_binary *b)
+{
+	return b->refc > 0 && b->refc < REFC_MAX && b->size < SIZE_MAX_BYTES;
+}
+
 void off_heap_finish(struct beam_node *n, struct off_heap *out)
 {
 	const struct beam_layout *l = &n->layout;
@@ -223,14 +232,18 @@ void off_heap_finish(struct beam_node *n, struct off_heap *out)
 		}
 		mem_readv(n->mem, ranges, batch);
 		for (size_t i = 0; i < batch; i++) {
-			if (ranges[i].err || span > sizeof(words[i])) {
+			struct off_heap_binary b = d[from + i];
+
+			if (!ranges[i].err && span <= sizeof(words[i])) {
+				b.size = bytes_u64(words[i], (size_t)l->binary_orig_size - least);
+				b.refc = bytes_u64(words[i], (size_t)l->binary_refc - least);
+			}
+			if (!is_plausible(&b)) {
 				out->unreadable++;
 				continue;
 			}
-			d[from + i].size = bytes_u64(words[i], (size_t)l->binary_orig_size - least);
-			d[from + i].refc = bytes_u64(words[i], (size_t)l->binary_refc - least);
-			out->bytes += d[from + i].size;
-			d[nr++] = d[from + i];
+			out->bytes += b.size;
+			d[nr++] = b;
 		}
 	}
 	out->binaries.len = nr;

@@ -232,11 +232,19 @@ static int take_processes(void *arg, struct process_facts *block, size_t nr)
 
 /* ---- tables and ports ------------------------------------------------------------------------ */
 
+static int by_address(const void *a, const void *b)
+{
+	raddr x = *(const raddr *)a, y = *(const raddr *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 static void take_object(void *arg, raddr first, const uint64_t *words, size_t nr)
 {
 	struct holding *h = arg;
 	size_t before = h->binaries.places.len, places;
 	struct binary_use *use;
+	raddr *list;
 
 	off_heap_add(h->b->node, h->b->cached, first, false, &h->binaries);
 	places = h->binaries.places.len - before;
@@ -246,15 +254,15 @@ static void take_object(void *arg, raddr first, const uint64_t *words, size_t nr
 		return;
 	use = binary_use_new(h->b->node->identity.otp, h->binaries.places.data + before, places);
 	binary_use_words(use, words, nr);
+	list = xcalloc(places, sizeof(*list));
+	for (size_t i = 0; i < places; i++)
+		list[i] = h->binaries.places.data[before + i].binary;
+	qsort(list, places, sizeof(*list), by_address);
 	for (size_t i = 0; i < places; i++) {
-		raddr binary = h->binaries.places.data[before + i].binary;
-		bool again = false;
-
-		for (size_t k = 0; k < i && !again; k++)
-			again = h->binaries.places.data[before + k].binary == binary;
-		if (!again)
-			add_used(h, binary, binary_use_of(use, binary, UINT64_MAX));
+		if (i == 0 || list[i] != list[i - 1])
+			add_used(h, list[i], binary_use_of(use, list[i], UINT64_MAX));
 	}
+	free(list);
 	binary_use_free(use);
 }
 
@@ -384,10 +392,6 @@ static void sum_up(struct bin *b)
 		}
 		vec_push(&b->largest, ((struct bin_binary){k->addr, k->size, k->refc, k->found,
 							   k->holders, &b->rows.data[k->holder]}));
-	}
-	for (size_t i = 0; i < b->rows.len; i++) {
-		a->use_known += !isnan(b->rows.data[i].used);
-		a->used += isnan(b->rows.data[i].used) ? 0 : b->rows.data[i].used;
 	}
 	a->holders = bin_holders_table;
 	a->holders.rows = b->rows.data;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -97,16 +98,20 @@ static int finish(struct core_output *o)
 
 	if (o->packs)
 		return pack(o, NULL, 0, Z_FINISH);
-	if (!o->zeros)
-		return 0;
-	o->zeros--;
-	return write_bytes(o, &zero, 1);
+	if (o->zeros) {
+		o->zeros--;
+		write_bytes(o, &zero, 1);
+	}
+	if (!o->failed && fflush(o->file) != 0)
+		o->failed = -errno;
+	return o->failed;
 }
 
-static int open_output(struct core_output *o, FILE *file, bool packs, struct error *err)
+/* `owned`: a file of its own, which is empty; else it may be a pipe, or appended to. */
+static int open_output(struct core_output *o, FILE *file, bool packs, bool owned, struct error *err)
 {
 	*o = (struct core_output){.file = file, .packs = packs};
-	o->seeks = !packs && fseeko(file, 0, SEEK_CUR) == 0 && !isatty(fileno(file));
+	o->seeks = !packs && owned && fseeko(file, 0, SEEK_CUR) == 0;
 	if (!packs)
 		return 0;
 	o->packed = xmalloc(BUFFER_SIZE);
@@ -172,13 +177,13 @@ static int write_core(struct beam_node *n, bool pause, struct core_output *o, co
 		      struct core_written *written, struct error *err)
 {
 	struct core_output spool;
-	bool spools = pause && o->packs;
+	bool spools = pause && !o->seeks;
 	struct core_sink sink = {sink_write, sink_skip, spools ? &spool : o};
 	FILE *file = spools ? open_spool(err) : NULL;
-	int rc = spools && !file ? -errno : 0;
+	int rc = spools && !file ? -EIO : 0;
 
 	if (!rc && spools)
-		rc = open_output(&spool, file, false, err);
+		rc = open_output(&spool, file, false, true, err);
 	rc = rc ? rc : core_write(n->mem, n->os_pid, pause, &sink, written, err);
 	rc = rc ? rc : finish(sink.arg);
 	if (spools && !rc)
@@ -197,6 +202,7 @@ int cmd_core(struct command_context *ctx, struct error *err)
 	struct core_output output;
 	struct beam_node *n = NULL;
 	char *path = NULL;
+	struct stat st;
 	int rc = target_open(&n, ctx, err);
 
 	if (rc)
@@ -211,12 +217,20 @@ int cmd_core(struct command_context *ctx, struct error *err)
 		path = xasprintf("%s.core", stem);
 		free(stem);
 	}
-	rc = outfile_open(&out, path, OUTFILE_WHOLE, ctx->out, err);
+	if (strcmp(path, "-") == 0 && isatty(fileno(ctx->out)))
+		rc = error_set(err, ERROR_KIND_USAGE, -EINVAL,
+			       "a core is no text for a terminal: -o names a file, or pipe it");
+	rc = rc ? rc : outfile_open(&out, path, OUTFILE_WHOLE, ctx->out, err);
 	if (!rc) {
+		FILE *file = outfile_file(out);
 		size_t len = strlen(path);
 		bool packs = len > 3 && strcmp(path + len - 3, ".gz") == 0;
+		bool owned =
+			file != ctx->out && fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode);
 
-		rc = open_output(&output, outfile_file(out), packs, err);
+		if (owned)
+			fchmod(fileno(file), 0600); /* it has the node's secrets */
+		rc = open_output(&output, file, packs, owned, err);
 		if (!rc) {
 			rc = write_core(n, ctx->opt.pause, &output, path, &written, err);
 			close_output(&output);

@@ -442,10 +442,10 @@ const struct command commands[] = {
 			"  ebeam ps --core evidence.core\n\n"
 			"The node runs on meanwhile, so what it changes then is torn, as in 'ebeam "
 			"ps'; registers of its threads are not in the file. --pause stops its "
-			"threads while the memory is copied (a second for 1 to 2 GiB; with .gz "
-			"there is a temporary file in TMPDIR), and has their registers. The file "
-			"holds all of the "
-			"node's data, its secrets too.",
+			"threads while the memory is copied (a second for 1 to 2 GiB, longer on a "
+			"slow disk; with .gz or -o - to a temporary file in TMPDIR), and has their "
+			"registers. The file holds all of the node's data, its secrets too: only "
+			"its owner can read it.",
 		.options = OPTIONS(OPTIONS_NODE, OPT(OUTPUT), OPT(PAUSE)),
 		.run = cmd_core,
 	},

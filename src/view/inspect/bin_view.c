@@ -75,11 +75,9 @@ static void write_totals(FILE *f, const struct bin_answer *a)
 {
 	char bytes[32], nr[32], used[32];
 
-	table_line(f, "%s binaries outside of heaps, %s; terms use %s%s of them",
+	table_line(f, "%s binaries outside of heaps, %s",
 		   units_format_count(a->binaries, nr, sizeof(nr)),
-		   units_format_bytes(a->memory, bytes, sizeof(bytes)),
-		   a->use_known < a->holders.nr_rows ? "at least " : "",
-		   units_format_bytes((uint64_t)a->used, used, sizeof(used)));
+		   units_format_bytes(a->memory, bytes, sizeof(bytes)));
 	if (a->counted != UINT64_MAX && a->counted > a->memory)
 		table_line(
 			f,

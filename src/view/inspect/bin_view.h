@@ -31,8 +31,6 @@ struct bin_answer {
 	uint64_t counted;	       /* erlang:memory(binary); UINT64_MAX = not known */
 	uint64_t elsewhere_binaries;   /* to which others refer, too */
 	uint64_t elsewhere_memory;     /* bytes of these */
-	double used;		       /* sum of the rows' whose use is known */
-	uint64_t use_known;	       /* rows whose use is known */
 	struct histogram sizes;	       /* bytes, of each binary once */
 	struct table holders, largest; /* with the columns below */
 };

@@ -46,8 +46,8 @@ static void up_to_26(void **state)
 	      BOXED(0x1000), SUB_BIN, 100, 50, 0, BOXED(0x1000));
 	/* A part, and the whole one in a list. */
 	CHECK(26, places_26, 5000, 100, SUB_BIN, 80, 20, 0, BOXED(0x1000), BOXED(0x1000), TERM_NIL);
-	/* A match context from byte 100 on, of 2,000 bits. */
-	CHECK(26, places_26, 250, 100, HEADER(5, SUBTAG_FUN_REF), BOXED(0x1000), 0xa020 + 100, 16,
+	/* A match context from byte 100 on, of 2,000 bits, of which two bytes are matched. */
+	CHECK(26, places_26, 248, 100, HEADER(5, SUBTAG_FUN_REF), BOXED(0x1000), 0xa020 + 100, 16,
 	      2000, 0);
 	/* A sub-binary of another one. */
 	CHECK(26, places_26, 5000, 100, SUB_BIN, 80, 20, 0, BOXED(0x3000));
