@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "base/search.h"
 #include "base/xalloc.h"
-#include "beam/vm/carriers.h"
+#include "beam/vm/carrier_ranges.h"
 #include "target/libc_memory.h"
 
 #define WORDS_OF_PAGE (MEMORY_PAGE / 8)

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "beam/vm/carriers.h"
+#include "beam/vm/carrier_ranges.h"
 #include "beam/vm/resident.h"
 #include "lib/fakenode.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See carriers.h. */
-#include "beam/vm/carriers.h"
+/* See carrier_ranges.h. */
+#include "beam/vm/carrier_ranges.h"
 
 #include <stdlib.h>
 #include <string.h>

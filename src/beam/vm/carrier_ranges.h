@@ -6,8 +6,8 @@
  * A running node changes the lists while they are followed: what is found are carriers that were
  * there, but some may be missing.
  */
-#ifndef EBEAM_BEAM_CARRIERS_H
-#define EBEAM_BEAM_CARRIERS_H
+#ifndef EBEAM_BEAM_CARRIER_RANGES_H
+#define EBEAM_BEAM_CARRIER_RANGES_H
 
 #include "base/vec.h"
 #include "beam/node/node.h"
