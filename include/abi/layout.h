@@ -331,8 +331,12 @@
 	F(allctr_name_prefix, "Allctr_t", "name_prefix")                                           \
 	F(allctr_alloc_no, "Allctr_t", "alloc_no")                                                 \
 	F(allctr_ix, "Allctr_t", "ix")                                                             \
-	F(allctr_mbc_list, "Allctr_t", "mbc_list")                                                 \
-	F(allctr_sbc_list, "Allctr_t", "sbc_list")                                                 \
+	F(allctr_atags, "Allctr_t", "atags")                                                       \
+	F(allctr_sbc_threshold, "Allctr_t", "sbc_threshold")                                       \
+	F(allctr_largest_mbc_size, "Allctr_t", "largest_mbc_size")                                 \
+	F(allctr_mbc_header_size, "Allctr_t", "mbc_header_size")                                   \
+	F(allctr_mbc_first, "Allctr_t", "mbc_list.first")                                          \
+	F(allctr_sbc_first, "Allctr_t", "sbc_list.first")                                          \
 	F(allctr_cpool_sentinel, "Allctr_t", "cpool.sentinel")                                     \
 	F(allctr_cpool_util_limit, "Allctr_t", "cpool.util_limit")                                 \
 	F(allctr_cpool_blocks_size, "Allctr_t", "cpool.stat.blocks_size")                          \
@@ -355,7 +359,13 @@
 	F(allctr_mbcs_max, "Allctr_t", "mbcs.max")                                                 \
 	F(allctr_mbcs_blocks, "Allctr_t", "mbcs.blocks")                                           \
 	F(carrier_chdr, "Carrier_t", "chdr")                                                       \
-	F(carrier_cpool_blocks, "Carrier_t", "cpool.blocks")
+	F(carrier_next, "Carrier_t", "next")                                                       \
+	F(carrier_allctr, "Carrier_t", "allctr")                                                   \
+	F(carrier_cpool, "Carrier_t", "cpool")                                                     \
+	F(carrier_cpool_next, "Carrier_t", "cpool.next")                                           \
+	F(carrier_cpool_owner, "Carrier_t", "cpool.orig_allctr")                                   \
+	F(carrier_cpool_blocks, "Carrier_t", "cpool.blocks")                                       \
+	F(carrier_cpool_blocks_size, "Carrier_t", "cpool.blocks_size")
 
 struct beam_layout {
 #define LAYOUT_F(member, type, field) int32_t member;

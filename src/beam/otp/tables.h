@@ -320,8 +320,12 @@
 	V(allctr_name_prefix,             120,   120,            120,   120,   120,   120,   120)  \
 	V(allctr_alloc_no,                128,   128,            128,   128,   128,   128,   128)  \
 	V(allctr_ix,                      136,   136,            136,   136,   136,   136,   136)  \
-	V(allctr_mbc_list,                336,   336,            336,   336,   336,   336,   336)  \
-	V(allctr_sbc_list,                352,   352,            352,   352,   352,   352,   352)  \
+	V(allctr_atags,                   184,   184,            184,   184,   184,   184,   184)  \
+	V(allctr_sbc_threshold,           192,   192,            192,   192,   192,   192,   192)  \
+	V(allctr_largest_mbc_size,        240,   240,            240,   240,   240,   240,   240)  \
+	V(allctr_mbc_header_size,         296,   296,            296,   296,   296,   296,   296)  \
+	V(allctr_mbc_first,               336,   336,            336,   336,   336,   336,   336)  \
+	V(allctr_sbc_first,               352,   352,            352,   352,   352,   352,   352)  \
 	V(allctr_cpool_sentinel,          392,   392,            392,   392,   392,   392,   392)  \
 	V(allctr_cpool_util_limit,        416,   416,            416,   416,   416,   416,   416)  \
 	V(allctr_cpool_blocks_size,       448,   456,            456,   456,   456,   456,   456)  \
@@ -344,6 +348,12 @@
 	V(allctr_mbcs_max,               1784,  1792,           1792,  1792,  1792,  1792,  1792)  \
 	V(allctr_mbcs_blocks,            1816,  1824,           1824,  1824,  1824,  1824,  1824)  \
 	V(carrier_chdr,                     0,     0,              0,     0,     0,     0,     0)  \
-	V(carrier_cpool_blocks,            96,   104,            104,   104,   104,   104,   104)
+	V(carrier_next,                     8,     8,              8,     8,     8,     8,     8)  \
+	V(carrier_allctr,                  24,    24,             24,    24,    24,    24,    24)  \
+	V(carrier_cpool,                   32,    32,             32,    32,    32,    32,    32)  \
+	V(carrier_cpool_next,              48,    48,             48,    48,    48,    48,    48)  \
+	V(carrier_cpool_owner,             64,    64,             64,    64,    64,    64,    64)  \
+	V(carrier_cpool_blocks,            96,   104,            104,   104,   104,   104,   104)  \
+	V(carrier_cpool_blocks_size,      192,   200,            200,   200,   200,   200,   200)
 
 #endif

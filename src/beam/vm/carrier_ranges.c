@@ -149,8 +149,8 @@ void carriers_read(struct carriers *out, struct beam_node *n, const struct alloc
 	for (size_t i = 0; i < a->v.len; i++) {
 		const struct allocator *one = &a->v.data[i];
 
-		add_list(&w, one, n->layout.allctr_mbc_list, one->mbcs.carriers);
-		add_list(&w, one, n->layout.allctr_sbc_list, one->sbcs.carriers);
+		add_list(&w, one, n->layout.allctr_mbc_first, one->mbcs.carriers);
+		add_list(&w, one, n->layout.allctr_sbc_first, one->sbcs.carriers);
 	}
 	for (size_t i = 0; i < a->v.len; i++)
 		add_pool(&w, a, &a->v.data[i]);

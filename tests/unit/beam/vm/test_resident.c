@@ -61,8 +61,8 @@ static void put_carriers(struct world *w)
 		image_u64(w->f->im, a.address + (raddr)l->allctr_cpool_sentinel, w->pool);
 		vec_push(&w->a.v, a);
 	}
-	image_u64(w->f->im, w->instance[0] + (raddr)l->allctr_mbc_list, MIXED);
-	image_u64(w->f->im, w->instance[0] + (raddr)l->allctr_sbc_list, HEAP + 0x810);
+	image_u64(w->f->im, w->instance[0] + (raddr)l->allctr_mbc_first, MIXED);
+	image_u64(w->f->im, w->instance[0] + (raddr)l->allctr_sbc_first, HEAP + 0x810);
 	put_carrier(w, MIXED, CARRIER_MSEG, w->instance[0], MIXED + UNIT);
 	put_carrier(w, MIXED + UNIT, CARRIER_MSEG, w->instance[0], 0);
 	put_carrier(w, HEAP + 0x810, CARRIER_SBC, w->instance[0], 0);
@@ -236,7 +236,7 @@ static void lists_that_are_none(void **state)
 	read_damaged(w, 2, true);
 	image_u64(im, MIXED, UINT64_MAX);
 	read_damaged(w, 2, true);
-	image_u64(im, w->instance[0] + (raddr)w->n->layout.allctr_mbc_list, 0);
+	image_u64(im, w->instance[0] + (raddr)w->n->layout.allctr_mbc_first, 0);
 	read_damaged(w, 2, false);
 	image_u64(im, MIXED + 4 * UNIT + CARRIER_POOL_NEXT, MIXED + 4 * UNIT + CARRIER_POOL);
 	read_damaged(w, 2, true); /* a ring without its sentinel */

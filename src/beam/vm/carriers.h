@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The carriers of the VM's allocators, and the blocks in them, as their headers in the node's
+ * memory say: what instrument:carriers/1 and instrument:allocations/1 give.
+ *
+ * The headers have no locks.  A carrier whose blocks do not follow each other exactly to its end was
+ * changed while it was read: it is read again, and then counted as torn, and nothing else of it.
+ * Carriers that are to be unmapped and are in no list any more (Allctr_t.cpool.dc_list) are left
+ * out, as the VM does.
+ *
+ * Memory between the headers is not touched where blocks are larger than a page: it may be swapped
+ * out, or never have been used.
+ */
+#ifndef EBEAM_BEAM_CARRIERS_H
+#define EBEAM_BEAM_CARRIERS_H
+
+#include "beam/vm/allocators.h"
+
+/* Limits of what is walked: lists that are longer have a cycle or are not carriers. */
+#define CARRIERS_MAX	 (1u << 23)
+#define CARRIER_TAGS_MAX (1u << 23) /* tagged blocks in one carrier */
+
+/* What the allocator of an instance was told to do: flags +M<S>... */
+struct carrier_options {
+	bool tags;	    /* atags: new blocks are tagged */
+	bool function_tags; /* atags code: with the function that runs, instead of the process */
+	uint64_t acul;	    /* percent; 0 = its carriers do not migrate */
+	uint64_t sbct;	    /* bytes: blocks of this size and more have a carrier of their own */
+	uint64_t lmbcs;	    /* bytes: largest carrier for many blocks */
+};
+
+/* Sizes are bytes, with headers. */
+struct carrier {
+	const struct allocator *owner; /* whose it is; in the pool: who created it */
+	raddr address;
+	uint64_t size;
+	uint64_t blocks, blocks_size; /* allocated ones */
+	uint64_t free_blocks, free_size, largest_free;
+	bool single; /* for one block */
+	bool pooled; /* abandoned, in the pool of carriers */
+};
+
+/* A block that says who allocated it, as determine_alloc_tag() and set_alloc_tag() of
+ * erl_alloc_util.c write it. */
+struct carrier_tag {
+	uint64_t size;	 /* of the block */
+	uint64_t origin; /* atom: module of the NIF or name of the driver that ran, or system */
+	uint32_t type;	 /* number of the type of erl_alloc.types: carrier_types.h */
+	/* Since OTP 27: the pid or port for which it ran, the address at which its function runs
+	 * (atags code), or 0. */
+	uint64_t term;
+};
+
+struct carriers_visitor {
+	/* Called for each carrier that was read whole; tags are those of its blocks, if
+	 * type_bits. */
+	void (*carrier)(void *ctx, const struct carrier *c, const struct carrier_tag *tags,
+			size_t nr_tags);
+	void *ctx;
+	uint32_t type_bits; /* of struct carrier_types (carrier_types.h); 0 = tags are not read */
+};
+
+struct carriers_count {
+	uint64_t carriers;	  /* read whole */
+	uint64_t torn, torn_size; /* changed at each attempt, and their bytes */
+	uint64_t unreadable; /* carriers and lists of them, of which some memory cannot be read */
+	uint64_t cut;	     /* lists that were not followed to their end: a limit, or a cycle */
+};
+
+/* Walks the carriers of all instances.  0, or negative errno: nothing could be read. */
+int carriers_walk(struct beam_node *n, const struct allocators *a, const struct carriers_visitor *v,
+		  struct carriers_count *out, struct error *err);
+
+/* False: it cannot be read. */
+bool carrier_options_read(struct beam_node *n, const struct allocator *a,
+			  struct carrier_options *out);
+
+#endif
