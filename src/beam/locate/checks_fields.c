@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "beam/locate/checks_internal.h"
+#include "beam/vm/carriers.h"
 #include "beam/vm/ets.h"
 #include "beam/vm/ets_objects.h"
 #include "beam/vm/links.h"
@@ -24,6 +25,8 @@
 #define FEW_PORTS	2
 #define TABLES_SAMPLE	8 /* tables whose objects are counted */
 #define OBJECTS_MAX	1000
+#define CARRIERS_SAMPLE 128
+#define SBCT_MIN	1024 /* +M<S>sbct and lmbcs are kilobytes */
 
 static bool rests(const struct check_run *c, size_t i)
 {
@@ -460,4 +463,100 @@ bool check_code_headers(struct check_run *c)
 	for (size_t i = 0; i < nr; i++)
 		good += leads_to_functions(c, modules[i]);
 	return check_mostly(c, good, nr, "modules");
+}
+
+/* ---- carriers ------------------------------------------------------------------------------- */
+
+struct counted_carriers {
+	struct check_run *c;
+	uint64_t carriers, many, good;
+};
+
+/* The sum of a carrier's counters, one for each allocator. */
+static uint64_t sum_of(const struct counted_carriers *x, raddr at)
+{
+	const struct beam_layout *l = x->c->l;
+	int32_t size = l->carrier_cpool_blocks_size - l->carrier_cpool_blocks;
+	uint64_t counts[ALLOCATORS_MAX], sum = 0;
+
+	if (size != l->allctr_cpool_blocks - l->allctr_cpool_blocks_size || size < 0 ||
+	    (size_t)size > sizeof(counts) || mem_read(x->c->n->mem, at, counts, (size_t)size) != 0)
+		return UINT64_MAX;
+	for (size_t i = 0; i < (size_t)size / 8; i++)
+		sum += counts[i];
+	return sum;
+}
+
+static void count_carrier(void *ctx, const struct carrier *carrier, const struct carrier_tag *tags,
+			  size_t nr_tags)
+{
+	struct counted_carriers *x = ctx;
+	const struct beam_layout *l = x->c->l;
+
+	UNUSED(tags);
+	UNUSED(nr_tags);
+	x->carriers++;
+	if (carrier->single)
+		return;
+	x->many++;
+	x->good +=
+		sum_of(x, carrier->address + (raddr)l->carrier_cpool_blocks) == carrier->blocks &&
+		sum_of(x, carrier->address + (raddr)l->carrier_cpool_blocks_size) ==
+			carrier->blocks_size;
+}
+
+/* Keeps those allocators that have few carriers with all their instances, which share a pool.
+ * Returns how many carriers these have, and whether their flags are plausible. */
+static uint64_t keep_small(struct check_run *c, struct allocators *a, bool *flags)
+{
+	uint64_t all = 0;
+	size_t kept = 0, nr;
+
+	for (size_t i = 0; i < a->v.len; i += nr) {
+		uint64_t carriers = 0;
+
+		for (nr = 0; i + nr < a->v.len && a->v.data[i + nr].type == a->v.data[i].type; nr++)
+			carriers += a->v.data[i + nr].carriers;
+		if (all + carriers > CARRIERS_SAMPLE)
+			continue;
+		all += carriers;
+		for (size_t k = 0; k < nr; k++) {
+			struct carrier_options o;
+
+			a->v.data[kept] = a->v.data[i + k];
+			*flags &= carrier_options_read(c->n, &a->v.data[kept++], &o) &&
+				  o.sbct >= SBCT_MIN && o.lmbcs >= SBCT_MIN && o.lmbcs < MAX_SANE;
+		}
+	}
+	a->v.len = kept;
+	return all;
+}
+
+/* Carriers of schedulers that run may change meanwhile. */
+bool check_carriers(struct check_run *c)
+{
+	struct counted_carriers x = {.c = c};
+	struct carriers_visitor v = {.carrier = count_carrier, .ctx = &x};
+	struct carriers_count count;
+	struct allocators a;
+	struct error err;
+	uint64_t all;
+	bool flags = true;
+	int rc;
+
+	if (!c->n->anchors.allocators)
+		return check_see(c, true, "table of allocators not found");
+	if (allocators_read(&a, c->n, &err) != 0)
+		return check_see(c, false, "allocators not readable");
+	all = keep_small(c, &a, &flags);
+	rc = carriers_walk(c->n, &a, &v, &count, &err);
+	allocators_free(&a);
+	return check_see(c,
+			 rc == 0 && flags && x.carriers * 8 >= all * 7 &&
+				 x.carriers * 7 <= all * 8 && x.good * 8 >= x.many * 7 &&
+				 count.unreadable == 0,
+			 "%llu of %llu, %llu unreadable; %llu of %llu as counted; flags %s",
+			 (unsigned long long)x.carriers, (unsigned long long)all,
+			 (unsigned long long)count.unreadable, (unsigned long long)x.good,
+			 (unsigned long long)x.many, flags ? "plausible" : "implausible");
 }

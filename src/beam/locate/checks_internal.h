@@ -97,7 +97,8 @@ size_t check_index_entries(const struct check_run *c, raddr tables, raddr *entri
 	OF_FIELDS(check_monitors, "monitors are known to both processes")                          \
 	OF_FIELDS(check_port_fields, "ports have owners, links and counters")                      \
 	OF_FIELDS(check_ets, "ETS tables, and objects in them, are as many as counted")            \
-	OF_FIELDS(check_code_headers, "code headers lead to the functions of their module")
+	OF_FIELDS(check_code_headers, "code headers lead to the functions of their module")        \
+	OF_FIELDS(check_carriers, "carriers have as many blocks as counted, up to their end")
 
 #define CHECK_DECLARE(function, name) bool function(struct check_run *c);
 BEAM_CHECKS(CHECK_DECLARE, CHECK_DECLARE)

@@ -24,7 +24,7 @@ void carrier_types_free(struct carrier_types *t);
 /* "binary"; NULL: there is no such type. */
 const char *carrier_type_name(const struct carrier_types *t, uint32_t type);
 
-/* Finds the table in a copy of writable data: the address of its first pointer; 0 = none or several.
+/* Finds the table in a copy of data: the address of its first pointer; 0 = none or several.
  * texts: a copy of the constants that it points to. */
 raddr carrier_types_find(const uint8_t *data, size_t size, raddr addr, const uint8_t *texts,
 			 size_t texts_size, raddr texts_addr);

@@ -32,6 +32,8 @@
 
 #define ATOM_TAG 0x0b /* index << 6 | this = the term */
 
+#define ATAGS_MAX 2 /* Allctr_t.atags: false, true, code */
+
 /* How often a torn carrier is read. */
 #define TRIES 3
 
@@ -71,15 +73,15 @@ struct walk {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The bytes at `from` .. `to` - 1, at most WINDOW_MIN of them; NULL: not readable.  Reads some more,
- * up to `end`: the more, the nearer to each other the last ones were. */
+/* The bytes at `from` .. `to` - 1, at most WINDOW_MIN of them; NULL: not readable.  Reads some
+ * more, up to `end`: the more, the nearer to each other the last ones were. */
 static const uint8_t *window(struct walk *w, raddr from, raddr to, raddr end)
 {
 	size_t len;
 
 	if (from >= w->start && to <= w->start + w->len)
 		return w->bytes + (from - w->start);
-	if (from <= w->start + w->len && from >= w->start)
+	if (from >= w->start && from <= w->start + w->len + WINDOW_MIN)
 		w->want = MIN(w->want * 2, WINDOW_MAX);
 	else
 		w->want = WINDOW_MIN;
@@ -274,7 +276,7 @@ static void walk_list(struct walk *w, raddr addr, const struct instance *in, boo
 	while (addr) {
 		/* Also a carrier that came from the pool, or was freed and is in another list. */
 		if (w->seen.nr >= CARRIERS_MAX || !see(w, addr)) {
-			w->count->cut++;
+			w->count->lists_truncated++;
 			return;
 		}
 		if (mem_read(w->n->mem, addr, bytes, (size_t)w->l->carrier_cpool) != 0) {
@@ -282,7 +284,7 @@ static void walk_list(struct walk *w, raddr addr, const struct instance *in, boo
 			return;
 		}
 		if ((word(bytes, w->l->carrier_allctr) & ~FLAGS_MASK) != in->a->address) {
-			w->count->cut++;
+			w->count->lists_truncated++;
 			return;
 		}
 		if (!is_mark(w, bytes))
@@ -311,7 +313,7 @@ static void walk_pool(struct walk *w, raddr sentinel)
 		const struct by_address *owner;
 
 		if (w->seen.nr >= CARRIERS_MAX || !see(w, addr)) {
-			w->count->cut++;
+			w->count->lists_truncated++;
 			return;
 		}
 		if (mem_read(w->n->mem, addr, bytes, (size_t)l->carrier_cpool_owner + 8) != 0) {
@@ -320,7 +322,7 @@ static void walk_pool(struct walk *w, raddr sentinel)
 		}
 		owner = keytab_find(&w->of_address, word(bytes, l->carrier_cpool_owner));
 		if (!owner) {
-			w->count->cut++;
+			w->count->lists_truncated++;
 			return;
 		}
 		if (word(bytes, l->carrier_allctr) & ALLCTR_IN_POOL && !is_mark(w, bytes))
@@ -336,7 +338,8 @@ bool carrier_options_read(struct beam_node *n, const struct allocator *a,
 {
 	const struct beam_layout *l = &n->layout;
 	uint8_t *bytes = xmalloc((size_t)l->allctr_size);
-	bool ok = mem_read(n->mem, a->address, bytes, (size_t)l->allctr_size) == 0;
+	bool ok = mem_read(n->mem, a->address, bytes, (size_t)l->allctr_size) == 0 &&
+		  bytes_u32(bytes, l->allctr_atags) <= ATAGS_MAX;
 
 	*out = (struct carrier_options){0};
 	if (ok)

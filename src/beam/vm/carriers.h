@@ -3,13 +3,14 @@
  * The carriers of the VM's allocators, and the blocks in them, as their headers in the node's
  * memory say: what instrument:carriers/1 and instrument:allocations/1 give.
  *
- * The headers have no locks.  A carrier whose blocks do not follow each other exactly to its end was
- * changed while it was read: it is read again, and then counted as torn, and nothing else of it.
+ * The headers have no locks.  A carrier whose blocks do not follow each other exactly to its end
+ * was changed while it was read: it is read again, and then counted as torn, and nothing else of
+ * it.
  * Carriers that are to be unmapped and are in no list any more (Allctr_t.cpool.dc_list) are left
  * out, as the VM does.
  *
- * Memory between the headers is not touched where blocks are larger than a page: it may be swapped
- * out, or never have been used.
+ * Memory between the headers is not touched where blocks are larger than two pages: it may be
+ * swapped out, or never have been used.
  */
 #ifndef EBEAM_BEAM_CARRIERS_H
 #define EBEAM_BEAM_CARRIERS_H
@@ -64,14 +65,14 @@ struct carriers_count {
 	uint64_t carriers;	  /* read whole */
 	uint64_t torn, torn_size; /* changed at each attempt, and their bytes */
 	uint64_t unreadable; /* carriers and lists of them, of which some memory cannot be read */
-	uint64_t cut;	     /* lists that were not followed to their end: a limit, or a cycle */
+	uint64_t lists_truncated; /* not followed to their end: a limit, a cycle */
 };
 
 /* Walks the carriers of all instances.  0, or negative errno: nothing could be read. */
 int carriers_walk(struct beam_node *n, const struct allocators *a, const struct carriers_visitor *v,
 		  struct carriers_count *out, struct error *err);
 
-/* False: it cannot be read. */
+/* False: it cannot be read, or has values that cannot be. */
 bool carrier_options_read(struct beam_node *n, const struct allocator *a,
 			  struct carrier_options *out);
 
