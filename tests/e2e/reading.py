@@ -95,6 +95,16 @@ def atoms_say(data, node):
     check_equal(data["atoms"][0]["index"], data["counts"]["atoms"]["count"] - 1, "mem --atoms: newest")
 
 
+def carriers_say(data, node):
+    rows = {row["type"]: row for row in data["carriers"]}
+    check(rows["ll_alloc"]["blocks"] > 5000, f"carriers: {rows['ll_alloc']}")
+
+
+def tags_say(data, node):
+    types = {row["type"] for row in data["tags"] if row["origin"] == "system"}
+    check({"binary", "microstate_accounting"} <= types, f"tags: {types}")
+
+
 def ets_says(data, node):
     names = {t["name"] for t in data}
     check({"code", "code_names", "ac_tab"} & names, f"ets: {names}")
@@ -135,6 +145,8 @@ READINGS = [
     Reading("dump", sensible=dump_says),
     Reading("mem", memory=of_mem, sensible=mem_says),
     Reading("mem", "--atoms", sensible=atoms_say),
+    Reading("mem", "--carriers", sensible=carriers_say),
+    Reading("mem", "--tags", sensible=tags_say),
     Reading("bin"),
     Reading("ets", sensible=ets_says),
     Reading("ets", "ac_tab"),

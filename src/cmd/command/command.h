@@ -70,6 +70,8 @@ enum option_id {
 	OPTION_PAUSE,	     /* --pause */
 	OPTION_OLD_CODE,     /* --old-code */
 	OPTION_ATOMS,	     /* --atoms */
+	OPTION_CARRIERS,     /* --carriers */
+	OPTION_TAGS,	     /* --tags */
 	OPTION_SHOW_SECRETS, /* --show-secrets */
 	OPTION_EVENTS,	     /* -e, --events KIND,... */
 	OPTION_STACK,	     /* --stack */
@@ -135,7 +137,8 @@ struct options {
 	uint64_t watch_ns; /* interval of repeated output; 0 = output once */
 	/* Limits of printed terms: levels of nesting, bytes of text; 0 = the command's default. */
 	unsigned int depth, size;
-	bool tree, terms, elixir, heap, mailbox, waits, pause, old_code, atoms, show_secrets;
+	bool tree, terms, elixir, heap, mailbox, waits, pause, old_code, atoms, carriers, tags,
+		show_secrets;
 	unsigned int limit; /* 0 = not given */
 	bool json, lines, kinds, no_native, no_kernel, symbol_source, idle, dry_run, man, markdown,
 		help;
@@ -224,6 +227,8 @@ int cmd_bin(struct command_context *ctx, struct error *err);
 int cmd_ets(struct command_context *ctx, struct error *err);
 int cmd_inspect(struct command_context *ctx, struct error *err);
 int cmd_mem(struct command_context *ctx, struct error *err);
+int cmd_mem_carriers(struct command_context *ctx, struct error *err); /* mem --carriers */
+int cmd_mem_tags(struct command_context *ctx, struct error *err);     /* mem --tags */
 int cmd_msg(struct command_context *ctx, struct error *err);
 int cmd_mod(struct command_context *ctx, struct error *err);
 int cmd_port(struct command_context *ctx, struct error *err);

@@ -4,6 +4,7 @@
  * by type, as erlang:memory/0 has it, and what the allocators waste: bytes of carriers that are in
  * no block.  --atoms: the newest atoms.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -404,8 +405,18 @@ static struct table_options options_of(const struct command_context *ctx)
 int cmd_mem(struct command_context *ctx, struct error *err)
 {
 	struct mem_run r = {.ctx = ctx, .options = options_of(ctx)};
-	int rc = table_check(ctx->opt.atoms ? &mem_atoms_table : &mem_table, &r.options, err);
+	int rc;
 
+	if (ctx->opt.carriers + ctx->opt.tags + ctx->opt.atoms > 1)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--atoms, --carriers and --tags are different questions: ask one "
+				 "at a time");
+	if ((ctx->opt.carriers || ctx->opt.tags) && ctx->opt.watch_ns)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--watch is not for --carriers and --tags");
+	if (ctx->opt.carriers || ctx->opt.tags)
+		return ctx->opt.carriers ? cmd_mem_carriers(ctx, err) : cmd_mem_tags(ctx, err);
+	rc = table_check(ctx->opt.atoms ? &mem_atoms_table : &mem_table, &r.options, err);
 	rc = rc ? rc : watch_check_options(&ctx->opt, err);
 	rc = rc ? rc : target_open(&r.v.node, ctx, err);
 	if (rc)

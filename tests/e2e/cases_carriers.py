@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Carriers and blocks: `ebeam mem --carriers` and `--tags` say what instrument:carriers/1 and
+instrument:allocations/1 say.
+
+The node asks itself ten times a second, and keeps the answers; between them it rests, and ebeam
+reads.  All must be equal to the byte, but for what the question itself allocates (heap fragments,
+signals, jobs of schedulers).
+"""
+import time
+
+from harness import case, check, check_equal
+
+SIDE_BY_SIDE = True
+
+ROUNDS = 8
+EQUAL = ("carriers", "carriers_size", "pool_carriers", "sbcs_carriers", "sbcs_carriers_size", "blocks",
+         "free_blocks")
+# Allocators of what the question makes.
+TOUCHED = {"eheap_alloc", "sl_alloc", "temp_alloc"}
+ANSWERS = 2**20  # bytes: of a question
+TAGS_ALL = ("+Muatags", "true")
+
+
+def read(ctx, node, what, *args):
+    return ctx.ebeam.ok("mem", "-p", node.os_pid, what, "-j", *args).json()
+
+
+def watch(ctx, node, asked, what):
+    """An answer of ebeam, and what the node noted itself meanwhile."""
+    node.ask("alloc_facts", "watch", asked)
+    time.sleep(0.4)
+    answer = read(ctx, node, what)
+    time.sleep(0.3)
+    return answer, node.ask("alloc_facts", "watched")
+
+
+def by_type(rows):
+    return {row["type"]: row for row in rows}
+
+
+def is_row(row, reported):
+    """A row of ebeam is what the node reports."""
+    multi, singles = reported["blocks_size"], reported["sbcs_carriers_size"]
+    same = all(row[key] == reported[key] for key in EQUAL)
+    if not same or not 0.7 * singles <= row["blocks_size"] - multi <= singles:
+        return False
+    use = [[band["carriers"], band["unused"]] for band in row["use"]]
+    return singles > 0 or use == reported["use"]
+
+
+def check_row(row):
+    check_equal(row["unused"], row["carriers_size"] - row["blocks_size"], f"{row['type']}: unused")
+    for key in ("carriers", "carriers_size", "unused"):
+        check_equal(sum(band[key] for band in row["use"]), row[key], f"{row['type']}: {key} by use")
+    multi = row["carriers_size"] - row["sbcs_carriers_size"]
+    check(row["largest_free"] <= multi, f"{row['type']}: largest_free {row['largest_free']} of {multi}")
+    check((row["largest_free"] > 0) == (row["free_blocks"] > 0), f"{row['type']}: {row}")
+
+
+def compare_carriers(ctx, node):
+    """Which types were equal, and the last rows."""
+    equal, torn = set(), 0
+    for _ in range(ROUNDS):
+        answer, seen = watch(ctx, node, "carriers", "--carriers")
+        rows, seen = by_type(answer["data"]["carriers"]), [by_type(facts) for facts in seen]
+        torn += answer["counters"]["torn"]
+        for name, row in rows.items():
+            check_row(row)
+            reported = [facts[name] for facts in seen if name in facts]
+            if not reported:
+                check_equal(row["carriers"], 0, f"{name}: carriers")
+            if not reported or any(is_row(row, r) for r in reported):
+                equal.add(name)
+            elif name in TOUCHED:
+                sizes = [r["carriers_size"] for r in reported]
+                check(min(sizes) - ANSWERS <= row["carriers_size"] <= max(sizes) + ANSWERS,
+                      f"{name}: {row}, node {reported}")
+        if set(rows) - TOUCHED <= equal:
+            break
+    check(set(rows) - TOUCHED <= equal,
+          "\n".join(f"{name}: never equal: {rows[name]}\n  node: {seen[0].get(name)}"
+                    for name in sorted(set(rows) - TOUCHED - equal)))
+    check_equal(torn, 0, "torn carriers")
+    return equal, rows
+
+
+@case("carriers, their blocks, free blocks and use, of every allocator")
+def carriers(ctx):
+    node = ctx.new_node(flags=("+S", "3:3"))
+    node.ask("alloc_facts", "fill", 20000)
+    equal, rows = compare_carriers(ctx, node)
+    check(rows["binary_alloc"]["sbcs_carriers"] >= 5, f"single: {rows['binary_alloc']}")
+    print(f"    {len(equal)} of {len(rows)} allocators equal, {sum(r['blocks'] for r in rows.values())} blocks")
+
+
+@case("the pool: carriers that little is used of are abandoned")
+def pool(ctx):
+    node = ctx.new_node(flags=("+S", "3:3"))
+    node.ask("alloc_facts", "fill", 60000)
+    node.ask("alloc_facts", "thin", 50)
+    equal, rows = compare_carriers(ctx, node)
+    low = rows["binary_alloc"]["use"][0]["carriers"] + rows["binary_alloc"]["use"][1]["carriers"]
+    check(low > 5, f"binary_alloc: {rows['binary_alloc']}")
+    check(sum(r["pool_carriers"] for r in rows.values()) > 0, f"none in the pool: {rows}")
+    print(f"    {sum(r['pool_carriers'] for r in rows.values())} carriers in the pool, {len(equal)} allocators equal")
+
+
+@case("other choices of allocators: one shared instance, a pool for all, no migration, other strategies")
+def settings(ctx):
+    for flags in (("+Mut", "false"), ("+Mucp", ":"), ("+MBacul", "0", "+MEacul", "0"),
+                  ("+MBas", "bf", "+MEas", "gf", "+Mulmbcs", "512"), ("+Muatags", "true")):
+        if flags[0] == "+Mucp":
+            flags = tuple(f for s in "BDEFHLRS" for f in (f"+M{s}cp", ":"))
+        node = ctx.new_node(flags=("+S", "2:2", *flags))
+        node.ask("alloc_facts", "fill", 5000)
+        equal, rows = compare_carriers(ctx, node)
+        print(f"    {' '.join(flags[:2])}: {len(equal)} of {len(rows)} allocators equal")
+        node.close()
+
+
+def slots_of(row):
+    """The blocks of a row as instrument counts them."""
+    slots = [0] * 31
+    for bucket in row["sizes"]["buckets"]:
+        slots[bucket["from"].bit_length() - 1] += bucket["count"]
+    return slots
+
+
+def compare_tags(ctx, node):
+    """What the node always said must be equal; returns ebeam's data and which rows were."""
+    checked = set()
+    for _ in range(ROUNDS):
+        answer, seen = watch(ctx, node, "allocations", "--tags")
+        check_equal(answer["counters"]["torn"], 0, "torn carriers")
+        rows = {(row["origin"], row["type"]): slots_of(row) for row in answer["data"]["tags"]}
+        seen = [{(row["origin"], row["type"]): row["slots"] for row in facts} for facts in seen]
+        known = {key for facts in seen for key in facts}
+        checked |= {key for key in known if rows.get(key) in [facts.get(key) for facts in seen]}
+        still = {key for key in known if all(facts.get(key) == seen[0].get(key) for facts in seen)}
+        if still <= checked:
+            break
+    check(still <= checked, "never equal:\n" + "\n".join(
+        f"{key}: {rows.get(key)}\n  node: {seen[0].get(key)}" for key in sorted(still - checked)))
+    check_equal(sorted(set(rows) - known), [], "rows that the node does not have")
+    return answer["data"], checked
+
+
+@case("blocks by origin and type, as tags are by default: binaries and drivers")
+def tags(ctx):
+    node = ctx.new_node(flags=("+S", "3:3"))
+    node.ask("alloc_facts", "fill", 20000)
+    data, equal = compare_tags(ctx, node)
+    check(("system", "binary") in equal, f"equal: {sorted(equal)}")
+    allocators = by_type(data["allocators"])
+    check(allocators["binary_alloc"]["tags"] and not allocators["ets_alloc"]["tags"], f"{allocators}")
+    check_equal(allocators["binary_alloc"]["untagged"], 0, "binary_alloc: untagged")
+    check_equal(allocators["ets_alloc"]["tagged"], 0, "ets_alloc: tagged")
+    check(allocators["ets_alloc"]["untagged"] > 20000, f"ets_alloc: {allocators['ets_alloc']}")
+    for key in ("blocks", "blocks_size"):
+        total = sum(a["tagged" if key == "blocks" else "tagged_size"] for a in data["allocators"])
+        check_equal(sum(row[key] for row in data["tags"]), total, key)
+    print(f"    {len(equal)} of {len(data['tags'])} origins and types equal")
+
+
+@case("+Muatags true: blocks of all allocators")
+def all_tags(ctx):
+    node = ctx.new_node(flags=("+S", "2:2", *TAGS_ALL))
+    node.ask("alloc_facts", "fill", 5000)
+    data, equal = compare_tags(ctx, node)
+    check({("system", "db_term"), ("system", "atom_entry"), ("system", "binary")} <= equal, f"{sorted(equal)}")
+    print(f"    {len(equal)} of {len(data['tags'])} origins and types equal")
+
+
+@case("+Muatags code: by the module whose function ran (OTP 27)")
+def code_tags(ctx):
+    if int(ctx.otp.split("-")[0]) < 27:
+        return
+    node = ctx.new_node(flags=("+S", "2:2", "+Muatags", "code"))
+    node.ask("alloc_facts", "functions")
+    data, equal = compare_tags(ctx, node)
+    check(("alloc_facts", "db_tab") in equal, f"{sorted(equal)}")
+    print(f"    {len(equal)} of {len(data['tags'])} origins and types equal")
+
+

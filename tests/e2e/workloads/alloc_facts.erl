@@ -1,0 +1,112 @@
+%% SPDX-License-Identifier: BSD-2-Clause
+%% What a node says of its carriers, and of the blocks in them by who allocated them.
+-module(alloc_facts).
+-export([watch/1, watched/0, fill/1, thin/1, functions/0]).
+
+%% Asks again and again, on a heap that never grows and is free of earlier answers: what it is told
+%% differs only by what the question itself allocates.
+watch(What) ->
+    Ask = case What of
+              "carriers" -> fun carriers/0;
+              "allocations" -> fun allocations/0
+          end,
+    Watcher = spawn_opt(fun() -> watcher(Ask, []) end,
+                        [{min_heap_size, 2000000}, {fullsweep_after, 0}, {priority, high}]),
+    register(alloc_watcher, Watcher),
+    true.
+
+watcher(Ask, Seen) ->
+    garbage_collect(),
+    Sample = Ask(),
+    receive {From, watched} -> From ! {watched, [Sample | Seen]}
+    after 100 -> watcher(Ask, lists:sublist([Sample | Seen], 12))
+    end.
+
+%% All that it was told, once, the newest first; it ends.
+watched() ->
+    alloc_watcher ! {self(), watched},
+    receive {watched, Seen} -> Seen end.
+
+%% By allocator: what instrument:carriers/1 says of its carriers, added up.
+carriers() ->
+    {ok, {_, Carriers}} = instrument:carriers(#{histogram_start => 1, histogram_width => 32}),
+    [Facts#{type => Type} || {Type, Facts} <- maps:to_list(lists:foldl(fun add_carrier/2, #{}, Carriers))].
+
+add_carrier({Type, InPool, Size, _, Blocks, Free}, Sums) ->
+    Count = lists:sum([N || {_, N, _} <- Blocks]),
+    Used = lists:sum([S || {_, _, S} <- Blocks]),
+    %% Of a carrier for one block the VM says the size of the carrier instead of the block's.
+    Single = Used =:= Size,
+    One = #{carriers => 1, carriers_size => Size, pool_carriers => one(InPool), sbcs_carriers => one(Single),
+            blocks => Count, blocks_size => case Single of true -> 0; false -> Used end,
+            sbcs_carriers_size => case Single of true -> Size; false -> 0 end,
+            free_blocks => lists:sum(tuple_to_list(Free)), use => [{min(9, Used * 10 div Size), Size - Used}]},
+    Sums#{Type => add(One, maps:get(Type, Sums, #{}))}.
+
+add(One, Sum) ->
+    maps:map(fun(use, [{Band, Unused}]) -> at(Band, Unused, maps:get(use, Sum, [[0, 0] || _ <- lists:seq(0, 9)]));
+                (Key, Value) -> Value + maps:get(Key, Sum, 0)
+             end, One).
+
+at(Band, Unused, Use) ->
+    {Before, [[Carriers, Sum] | After]} = lists:split(Band, Use),
+    Before ++ [[Carriers + 1, Sum + Unused] | After].
+
+one(true) -> 1;
+one(false) -> 0.
+
+%% [#{origin, type, buckets}]: slot N has the blocks of 2^N bytes and more, as their sizes are
+%% multiples of 8.
+allocations() ->
+    {ok, {_, _, Allocations}} = instrument:allocations(#{histogram_start => 1, histogram_width => 32}),
+    [#{origin => Origin, type => Type, blocks => lists:sum(tuple_to_list(Histogram)),
+       slots => slots(tuple_to_list(Histogram))}
+     || {Origin, Types} <- maps:to_list(Allocations), {Type, Histogram} <- maps:to_list(Types)].
+
+%% Since OTP 27 the first slot is for what is smaller than the start.
+slots(Slots) ->
+    case list_to_integer(erlang:system_info(otp_release)) of
+        Otp when Otp >= 27 -> tl(Slots);
+        _ -> lists:droplast(Slots)
+    end.
+
+%% A process with binaries of many sizes, and tables.
+fill(Count) ->
+    Self = self(),
+    spawn(fun() ->
+                  register(alloc_holder, self()),
+                  Held = [binary:copy(<<N:8>>, 64 + N * 37 rem 9000) || N <- lists:seq(1, list_to_integer(Count))],
+                  Large = [binary:copy(<<N:8>>, 600000 + N) || N <- lists:seq(1, 5)],
+                  Table = ets:new(alloc_table, [public]),
+                  [ets:insert(Table, {N, lists:duplicate(N rem 30, N)})
+                   || N <- lists:seq(1, list_to_integer(Count))],
+                  Self ! filled,
+                  holder(Held, Large, Table)
+          end),
+    receive filled -> true end.
+
+holder(Held, Large, Table) ->
+    receive
+        {thin, Keep, From} ->
+            Kept = [B || {N, B} <- lists:zip(lists:seq(1, length(Held)), Held), N rem Keep =:= 0],
+            [ets:delete(Table, N) || N <- lists:seq(1, length(Held)), N rem Keep =/= 0],
+            garbage_collect(),
+            From ! thinned,
+            holder(Kept, Large, Table)
+    end.
+
+%% All but each Keep-th binary and object are freed: carriers that little is used of.
+thin(Keep) ->
+    alloc_holder ! {thin, list_to_integer(Keep), self()},
+    receive thinned -> true end.
+
+%% Makes blocks whose tags have the functions of this module (+Muatags code).
+functions() ->
+    Self = self(),
+    spawn(fun() ->
+                  Tables = [ets:new(alloc_functions, [public]) || _ <- lists:seq(1, 50)],
+                  [ets:insert(T, {N, make_ref()}) || T <- Tables, N <- lists:seq(1, 20)],
+                  Self ! made,
+                  receive stop -> Tables end
+          end),
+    receive made -> true end.

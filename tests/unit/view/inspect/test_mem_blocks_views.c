@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `ebeam mem --carriers` and `--tags` say, and which flags they name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/compiler.h"
+#include "lib/page.h"
+#include "view/inspect/carriers_view.h"
+#include "view/inspect/tags_view.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static struct carriers_row row_of(const char *type)
+{
+	return (struct carriers_row){.type = type, .acul = 60, .sbct = MIB / 2, .lmbcs = 5 * MIB};
+}
+
+static void add(struct carriers_row *r, size_t nr, uint64_t size, unsigned int used_percent)
+{
+	for (size_t i = 0; i < nr; i++)
+		carriers_row_add(r, size, size / 100 * used_percent, false, false);
+}
+
+static void carriers_by_use(void **state)
+{
+	struct carriers_row rows[] = {row_of("ets_alloc"), row_of("eheap_alloc"),
+				      row_of("ll_alloc")};
+	struct carriers_answer a = {.types = carriers_table};
+	struct page p;
+
+	UNUSED(state);
+	carriers_row_add(&rows[0], 4096, 4096, false, false);
+	carriers_row_add(&rows[0], 4096, 409, false, true);
+	carriers_row_add(&rows[1], 8192, 4096, false, false);
+	carriers_row_add(&rows[1], 8192, 8000, true, false);
+	carriers_row_add(&rows[1], 8192, 0, false, false);
+	rows[0].largest_free = 3000;
+	rows[0].free_blocks = 1;
+	a.types.rows = rows;
+	a.types.nr_rows = 3;
+	assert_int_equal(carriers_view_write(page_open(&p), &a,
+					     &(struct table_options){.sort = "unused", .limit = 2},
+					     NULL),
+			 0);
+	page_expect(&p, "5 carriers hold 32.0 KiB, 15.8 KiB of it unused (50.7% used)\n\n"
+			"ALLOCATOR      UNUSED   USED  CARRIERS SIZE  CARRIERS  POOLED  SINGLE  "
+			"LARGEST FREE  FREE BLOCKS  BLOCKS\n"
+			"eheap_alloc  12.2 KiB  49.2%       24.0 KiB         3       0       1  "
+			"         0 B            0       0\n"
+			"ets_alloc     3.6 KiB  55.0%        8.0 KiB         2       1       0  "
+			"     2.9 KiB            1       0\n"
+			"\n"
+			"ALLOCATOR     IN USE  CARRIERS  CARRIERS SIZE   UNUSED\n"
+			"eheap_alloc    0-10%         1        8.0 KiB  8.0 KiB\n"
+			"eheap_alloc   50-60%         1        8.0 KiB  4.0 KiB\n"
+			"eheap_alloc  90-100%         1        8.0 KiB    192 B\n"
+			"ets_alloc      0-10%         1        4.0 KiB  3.6 KiB\n"
+			"ets_alloc    90-100%         1        4.0 KiB      0 B\n");
+	carriers_view_json(page_open_json(&p), &a, &(struct table_options){.sort = "type"});
+	page_has(&p, "\"carriers\": [{\"type\": \"eheap_alloc\", \"unused\": 12480,");
+	page_has(&p,
+		 "\"use\": [{\"from\": 0, \"to\": 10, \"carriers\": 1, \"carriers_size\": 8192, "
+		 "\"unused\": 8192}, {\"from\": 10,");
+	page_has(&p, "\"acul\": 60, \"sbct\": 524288, \"lmbcs\": 5242880,");
+	page_has(&p, "\"flags\": []");
+	page_close(&p);
+}
+
+/* The flags that are named for a row, "acul as". */
+static const char *flags_of(const struct carriers_row *r)
+{
+	static char flags[64];
+	char text[CARRIERS_ADVICE_SIZE];
+	const char *flag;
+
+	flags[0] = '\0';
+	for (unsigned int i = 0; carriers_advice(r, i, &flag, text); i++) {
+		snprintf(flags + strlen(flags), sizeof(flags) - strlen(flags), "%s%s", i ? " " : "",
+			 flag);
+		assert_memory_equal(text, "+M", 2);
+		assert_in_range(strlen(text), 20, CARRIERS_ADVICE_SIZE - 2);
+	}
+	return flags;
+}
+
+static void flags_only_where_figures_say_so(void **state)
+{
+	struct carriers_row r = row_of("binary_alloc");
+
+	UNUSED(state);
+	assert_string_equal(flags_of(&r), "");
+	add(&r, 3, MIB, 5); /* too little */
+	assert_string_equal(flags_of(&r), "");
+	add(&r, 100, MIB, 5); /* small carriers, of a pool */
+	r.largest_free = MIB;
+	r.free_blocks = 103;
+	assert_string_equal(flags_of(&r), "");
+	r.acul = 0;
+	assert_string_equal(flags_of(&r), "acul");
+	r.type = "temp_alloc"; /* has no such flag */
+	assert_string_equal(flags_of(&r), "");
+	r = row_of("ets_alloc");
+	add(&r, 40, 5 * MIB, 20);
+	r.largest_free = 4 * MIB;
+	assert_string_equal(flags_of(&r), "lmbcs");
+	r.lmbcs = UINT64_MAX;
+	assert_string_equal(flags_of(&r), "");
+	/* The same in small pieces, in carriers that are in use by half. */
+	r = row_of("ets_alloc");
+	add(&r, 40, 5 * MIB, 55);
+	r.free_blocks = 100000;
+	r.largest_free = 10 * MIB;
+	assert_string_equal(flags_of(&r), "");
+	r.largest_free = 10000;
+	assert_string_equal(flags_of(&r), "as");
+	add(&r, 1000, 5 * MIB, 98); /* little of all that they hold */
+	assert_string_equal(flags_of(&r), "");
+	for (int i = 0; i < 1000; i++)
+		carriers_row_add(&r, MIB, MIB - 40, true, false);
+	assert_string_equal(flags_of(&r), "sbct");
+}
+
+static void lines_about_flags(void **state)
+{
+	struct carriers_row r = row_of("eheap_alloc");
+	struct carriers_answer a = {.types = carriers_table};
+	struct page p;
+
+	UNUSED(state);
+	r.acul = 0;
+	add(&r, 40, 5 * MIB, 20);
+	a.types.rows = &r;
+	a.types.nr_rows = 1;
+	assert_int_equal(carriers_view_write(page_open(&p), &a, &(struct table_options){0}, NULL),
+			 0);
+	page_has(&p, "\n\n+MHacul de: 160.0 MiB are unused in carriers with less than 30% in use, "
+		     "and other instances cannot take these: carriers do not migrate\n"
+		     "+MHlmbcs: 40 carriers with less than 30% in use keep 160.0 MiB; smaller ones "
+		     "(now up to 5.0 MiB) are empty sooner, and given back\n");
+	page_close(&p);
+}
+
+static void blocks_by_origin(void **state)
+{
+	struct tags_row rows[] = {
+		{.sizes = {0}},
+		{.origin = {"system", 6}, .type = "binary", .sizes = {0}},
+		{.origin = {"Elixir.My.Nif", 13}, .type = "nif_internal", .sizes = {0}},
+	};
+	const struct tags_allocator allocators[] = {
+		{"binary_alloc", true, 1002, 65536, 0, 0},
+		{"ets_alloc", false, 0, 0, 12345, 4096},
+		{"ll_alloc", false, 0, 0, 1, 1024},
+	};
+	struct tags_answer a = {.rows = tags_table, .allocators = allocators, .nr_allocators = 3};
+	struct page p;
+
+	UNUSED(state);
+	histogram_add(&rows[0].sizes, 64, 1);
+	histogram_add(&rows[1].sizes, 64, 1000);
+	histogram_add(&rows[2].sizes, 1472, 1);
+	a.rows.rows = rows;
+	a.rows.nr_rows = 3;
+	assert_int_equal(tags_view_write(page_open(&p), &a,
+					 &(struct table_options){.sort = "blocks_size", .limit = 2},
+					 NULL),
+			 0);
+	page_expect(&p,
+		    "Tagged: 1,002 blocks, 64.0 KiB\n"
+		    "Not tagged: 12,346 blocks, 5.0 KiB, of ets_alloc 4.0 KiB, ll_alloc 1.0 KiB\n"
+		    "(erl +Muatags true tags the blocks of all allocators)\n"
+		    "\n"
+		    "ORIGIN  TYPE          BLOCKS SIZE  BLOCKS     MEAN  LARGEST\n"
+		    "system  binary           62.5 KiB   1,000     64 B     64 B\n"
+		    "My.Nif  nif_internal      1.4 KiB       1  1.4 KiB  1.4 KiB\n"
+		    "(2 of 3; -n shows more)\n");
+	tags_view_json(page_open_json(&p), &a, &(struct table_options){.sort = "blocks"});
+	page_has(
+		&p,
+		"\"tags\": [{\"origin\": \"system\", \"type\": \"binary\", \"blocks_size\": 64000, "
+		"\"blocks\": 1000,");
+	page_has(&p, "{\"origin\": null, \"type\": null,");
+	page_has(&p, "\"buckets\": [{\"from\": 64, \"to\": 127, \"count\": 1000}]");
+	page_has(&p,
+		 "{\"type\": \"ets_alloc\", \"tags\": false, \"tagged\": 0, \"tagged_size\": 0, "
+		 "\"untagged\": 12345, \"untagged_size\": 4096}");
+	page_close(&p);
+	a.rows.nr_rows = 0;
+	a.nr_allocators = 1;
+	assert_int_equal(tags_view_write(page_open(&p), &a, &(struct table_options){0}, NULL), 0);
+	page_expect(&p, "Tagged: 1,002 blocks, 64.0 KiB\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(carriers_by_use),
+		cmocka_unit_test(flags_only_where_figures_say_so),
+		cmocka_unit_test(lines_about_flags),
+		cmocka_unit_test(blocks_by_origin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
