@@ -305,6 +305,7 @@ int carriers_view_write(FILE *f, const struct carriers_answer *a, const struct t
 			struct error *err)
 {
 	const struct carriers_row *rows = a->types.rows;
+	struct table_options options = *o;
 	struct carriers_sum sum = {0};
 	struct strbuf count = STRBUF_INIT;
 	char carriers[32], unused[32];
@@ -323,7 +324,8 @@ int carriers_view_write(FILE *f, const struct carriers_answer *a, const struct t
 	fprintf(f, "%s carriers hold %s, %s of it unused (%.1f%% used)\n\n", count.buf,
 		units_format_bytes(sum.size, carriers, sizeof(carriers)),
 		units_format_bytes(sum.unused, unused, sizeof(unused)), 100 * use_of(&sum));
-	rc = table_write(f, &a->types, o, err);
+	options.write_more = true;
+	rc = table_write(f, &a->types, &options, err);
 	fputc('\n', f);
 	rc = rc ? rc : write_bands(f, rows, order, nr, o, err);
 	for (size_t i = 0; !rc && i < nr; i++)

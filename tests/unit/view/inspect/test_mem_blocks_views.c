@@ -54,6 +54,7 @@ static void carriers_by_use(void **state)
 			"         0 B            0       0\n"
 			"ets_alloc     3.6 KiB  55.0%        8.0 KiB         2       1       0  "
 			"     2.9 KiB            1       0\n"
+			"(2 of 3; -n shows more)\n"
 			"\n"
 			"ALLOCATOR     IN USE  CARRIERS  CARRIERS SIZE   UNUSED\n"
 			"eheap_alloc    0-10%         1        8.0 KiB  8.0 KiB\n"
