@@ -105,6 +105,11 @@ def tags_say(data, node):
     check({"binary", "microstate_accounting"} <= types, f"tags: {types}")
 
 
+def persistent_says(data, node):
+    check_equal(data["count"], len(data["persistent_terms"]), "mem --persistent-terms: count")
+    check("{logger_config,'$primary_config$'}" in {t["key"] for t in data["persistent_terms"]}, f"{data}")
+
+
 def ets_says(data, node):
     names = {t["name"] for t in data}
     check({"code", "code_names", "ac_tab"} & names, f"ets: {names}")
@@ -145,6 +150,7 @@ READINGS = [
     Reading("dump", sensible=dump_says),
     Reading("mem", memory=of_mem, sensible=mem_says),
     Reading("mem", "--atoms", sensible=atoms_say),
+    Reading("mem", "--persistent-terms", sensible=persistent_says),
     Reading("mem", "--carriers", sensible=carriers_say),
     Reading("mem", "--tags", sensible=tags_say),
     Reading("bin"),

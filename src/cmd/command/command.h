@@ -72,6 +72,7 @@ enum option_id {
 	OPTION_ATOMS,	     /* --atoms */
 	OPTION_CARRIERS,     /* --carriers */
 	OPTION_TAGS,	     /* --tags */
+	OPTION_PERSISTENT,   /* --persistent-terms */
 	OPTION_SHOW_SECRETS, /* --show-secrets */
 	OPTION_EVENTS,	     /* -e, --events KIND,... */
 	OPTION_STACK,	     /* --stack */
@@ -137,8 +138,8 @@ struct options {
 	uint64_t watch_ns; /* interval of repeated output; 0 = output once */
 	/* Limits of printed terms: levels of nesting, bytes of text; 0 = the command's default. */
 	unsigned int depth, size;
-	bool tree, terms, elixir, heap, mailbox, waits, pause, old_code, atoms, carriers, tags,
-		show_secrets;
+	bool tree, terms, elixir, heap, mailbox, waits, pause, old_code, atoms, carriers, tags;
+	bool show_secrets, persistent_terms;
 	unsigned int limit; /* 0 = not given */
 	bool json, lines, kinds, no_native, no_kernel, symbol_source, idle, dry_run, man, markdown,
 		help;

@@ -2,7 +2,7 @@
 /*
  * `ebeam mem`: what the process has in memory and what that consists of, counts and limits, memory
  * by type, as erlang:memory/0 has it, and what the allocators waste: bytes of carriers that are in
- * no block.  --atoms: the newest atoms.
+ * no block.  --atoms: the newest atoms.  --persistent-terms: mem_persistent.c.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "beam/vm/memory.h"
 #include "beam/vm/resident.h"
 #include "beam/vm/vm_totals.h"
-#include "cmd/command/command.h"
+#include "cmd/inspect/mem.h"
 #include "cmd/output/envelope.h"
 #include "cmd/output/outfile.h"
 #include "cmd/output/render.h"
@@ -407,13 +407,15 @@ int cmd_mem(struct command_context *ctx, struct error *err)
 	struct mem_run r = {.ctx = ctx, .options = options_of(ctx)};
 	int rc;
 
-	if (ctx->opt.carriers + ctx->opt.tags + ctx->opt.atoms > 1)
+	if (ctx->opt.carriers + ctx->opt.tags + ctx->opt.atoms + ctx->opt.persistent_terms > 1)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--atoms, --carriers and --tags are different questions: ask one "
-				 "at a time");
+				 "--atoms, --carriers, --persistent-terms and --tags are different "
+				 "questions: ask one at a time");
 	if ((ctx->opt.carriers || ctx->opt.tags) && ctx->opt.watch_ns)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--watch is not for --carriers and --tags");
+	if (ctx->opt.persistent_terms)
+		return mem_show_persistent(ctx, err);
 	if (ctx->opt.carriers || ctx->opt.tags)
 		return ctx->opt.carriers ? cmd_mem_carriers(ctx, err) : cmd_mem_tags(ctx, err);
 	rc = table_check(ctx->opt.atoms ? &mem_atoms_table : &mem_table, &r.options, err);

@@ -203,11 +203,13 @@ const char describe_mem[] =
 	"  ebeam mem -p 4711 -s utilization -n 30\n"
 	"  ebeam mem -p 4711 --watch 10s\n"
 	"  ebeam mem -p 4711 --atoms -n 200\n"
+	"  ebeam mem -p 4711 --persistent-terms\n"
 	"  ebeam mem --core core.4711 -j\n\n"
 	"--watch repeats the answer, with growth per second beside what has changed, and ends at "
 	"Ctrl-C, after -d, or when the node exits; with -j it writes one object a line. --atoms "
 	"shows the newest atoms instead, newest first: atoms are never freed, so that is what "
-	"fills the table.";
+	"fills the table. --persistent-terms shows the keys of persistent terms, and the memory "
+	"of each; values are the users' data, and are not shown.";
 
 const char describe_alloc[] =
 	"What the VM's allocators get from the system and give back to it, by allocator: "

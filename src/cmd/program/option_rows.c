@@ -330,6 +330,8 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_TAGS] = {0, "tags", NULL,
 		"blocks by who allocated them: NIF, driver or module, and type", NULL,
 		FLAG(tags)},
+	[OPTION_PERSISTENT] = {0, "persistent-terms", NULL,
+		"keys of persistent terms, and what each takes", NULL, FLAG(persistent_terms)},
 	[OPTION_SHOW_SECRETS] = {0, "show-secrets", NULL,
 		"do not mask values whose keys look like passwords or tokens",
 		NULL, FLAG(show_secrets)},

@@ -366,3 +366,35 @@ int mem_atoms_write(FILE *f, const struct mem_answer *a, const struct table *ato
 	fputc('\n', f);
 	return table_write(f, atoms, o, err);
 }
+
+/* ---- persistent terms ------------------------------------------------------------------------ */
+
+static const struct table_column persistent_columns[] = {
+	{TABLE_FIELD("bytes", "MEMORY", BYTES, struct mem_persistent, bytes)},
+	{TABLE_FIELD("words", "WORDS", COUNT, struct mem_persistent, words)},
+	{TABLE_FIELD("key", "KEY", TEXT, struct mem_persistent, key)},
+	{.name = NULL},
+};
+
+const struct table mem_persistent_table = {.columns = persistent_columns,
+					   .row_size = sizeof(struct mem_persistent)};
+
+void mem_persistent_json(struct jsonw *w, const struct table *t, uint64_t bytes,
+			 const struct table_options *o)
+{
+	jsonw_begin_object(w, "data");
+	jsonw_uint(w, "count", t->nr_rows);
+	jsonw_uint(w, "memory", bytes);
+	table_json_rows(w, "persistent_terms", t, o);
+	jsonw_end_object(w);
+}
+
+int mem_persistent_write(FILE *f, const struct table *t, uint64_t bytes,
+			 const struct table_options *o, struct error *err)
+{
+	char size[32];
+
+	fprintf(f, "%zu persistent terms, %s with their table\n\n", t->nr_rows,
+		units_format_bytes(bytes, size, sizeof(size)));
+	return table_write(f, t, o, err);
+}

@@ -127,4 +127,18 @@ int mem_atoms_write(FILE *f, const struct mem_answer *a, const struct table *ato
 void mem_atoms_json(struct jsonw *w, const struct mem_answer *a, const struct table *atoms,
 		    const struct table_options *o);
 
+/* A persistent term. */
+struct mem_persistent {
+	const char *key; /* as a term is written; NULL = could not be read */
+	uint64_t words, bytes;
+};
+
+extern const struct table mem_persistent_table;
+
+/* The answer of --persistent-terms; `bytes`: of all of them and their table. */
+int mem_persistent_write(FILE *f, const struct table *t, uint64_t bytes,
+			 const struct table_options *o, struct error *err);
+void mem_persistent_json(struct jsonw *w, const struct table *t, uint64_t bytes,
+			 const struct table_options *o);
+
 #endif

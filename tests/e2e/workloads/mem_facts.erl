@@ -2,7 +2,8 @@
 %% What a node says of its memory and of its modules.
 -module(mem_facts).
 -export([memory/0, areas/0, allocators/0, watch/0, watched/0, modules/0, hold/2, release/0, reload/1, delete/1,
-         purge/1, atoms/1, new_atoms/1, grow/2, instances/0, cached/0]).
+         purge/1, atoms/1, new_atoms/1, grow/2, instances/0, cached/0,
+         put_terms/1, persistent/0, churn_terms/0]).
 
 memory() -> maps:from_list(erlang:memory()).
 
@@ -141,3 +142,26 @@ grow(Steps, Objects) ->
 instances() ->
     #{carriers => lists:sum([maps:get(carriers, I) || I <- allocators()]),
       carriers_size => lists:sum([maps:get(carriers_size, I) || I <- allocators()])}.
+
+%% Persistent terms of all sizes.
+put_terms(Count) ->
+    [persistent_term:put({mem_facts, N}, lists:seq(1, N rem 50)) || N <- lists:seq(1, list_to_integer(Count))],
+    true.
+
+persistent() ->
+    #{count := Count, memory := Memory} = persistent_term:info(),
+    #{count => Count, memory => Memory,
+      terms => [#{key => unicode:characters_to_binary(io_lib:format("~0tp", [Key])),
+                  words => erts_debug:flat_size({Key, Value})}
+                || {Key, Value} <- persistent_term:get()]}.
+
+%% One that stays, others that are put, changed and erased all the time.
+churn_terms() ->
+    persistent_term:put({mem_facts, 1}, stays),
+    spawn(fun() -> churn_terms(0) end),
+    true.
+
+churn_terms(N) ->
+    persistent_term:put({mem_facts, 2 + N rem 30}, lists:seq(1, N rem 20)),
+    persistent_term:erase({mem_facts, 2 + (N * 7) rem 30}),
+    churn_terms(N + 1).

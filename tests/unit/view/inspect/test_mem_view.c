@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `ebeam mem` says: text and JSON of answers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/compiler.h"
+#include "lib/page.h"
+#include "view/inspect/mem_view.h"
+
+#define MIB (1024u * 1024)
+
+static struct mem_answer mem_answer(void)
+{
+	static const struct mem_row row = {
+		.type = "eheap_alloc", .instances = 2, .all = {100, 6 * MIB, 3, 8 * MIB}};
+	struct mem_answer a = {
+		.rss = {.known = true,
+			.total = 20 * MIB,
+			.swap = 1024,
+			.huge_pages = 2 * MIB,
+			.carriers = 10 * MIB,
+			.malloc = 9 * MIB,
+			.other = MIB,
+			.cgroup = "/app\033",
+			.limit = 80 * MIB,
+			.current = 40 * MIB,
+			.some = 1.25,
+			.full = -1,
+			.oom_score = 667},
+		.counts = {.atoms = {1000, 4000},
+			   .processes = {UINT64_MAX, 262144},
+			   .ports = {7, UINT64_MAX},
+			   .ets = {UINT64_MAX, UINT64_MAX}},
+		.total = 8 * MIB,
+		.processes = 2 * MIB,
+		.code = UINT64_MAX,
+		.types = mem_table,
+		.instances = mem_table,
+	};
+
+	a.types.rows = a.instances.rows = &row;
+	a.types.nr_rows = a.instances.nr_rows = 1;
+	return a;
+}
+
+static void mem_has_what_rss_consists_of(void **state)
+{
+	struct mem_answer a = mem_answer();
+	struct page p;
+
+	UNUSED(state);
+	assert_int_equal(mem_view_write(page_open(&p), &a, &(struct table_options){0}, NULL), 0);
+	page_has(&p, "RSS                   20.0 MiB  100.0%\n"
+		     "  VM carriers         10.0 MiB   50.0%  (of 8.0 MiB: 6.0 MiB in blocks, 2.0 "
+		     "MiB in no block)\n"
+		     "  cached segments          0 B    0.0%\n");
+	page_has(&p, "  other                1.0 MiB    5.0%\n"
+		     "swap                   1.0 KiB\n"
+		     "huge pages             2.0 MiB   10.0%\n"
+		     "cgroup                40.0 MiB   50.0% of its limit of 80.0 MiB; waited for "
+		     "memory: some tasks 1.2%, all 0.0% of 10 s  (/app\\e)\n"
+		     "oom_score                  667\n\n"
+		     "atoms                    1,000   25.0% of 4,000\n"
+		     "processes                    ? of 262,144\n"
+		     "ports                        7\n"
+		     "ETS tables                   ?\n\n"
+		     "total                  8.0 MiB  100.0%\n");
+	page_has(&p, "    code                     ?\n");
+	page_close(&p);
+
+	a.rss = (struct mem_rss){.cgroup = ""};
+	a.types.nr_rows = 0; /* allocators that are switched off */
+	assert_int_equal(mem_view_write(page_open(&p), &a, &(struct table_options){0}, NULL), 0);
+	assert_ptr_equal(strstr(page_text(&p), "atoms "), page_text(&p));
+	assert_null(strstr(page_text(&p), "Allocators hold"));
+	page_close(&p);
+}
+
+static void mem_json_has_null_for_what_is_not_known(void **state)
+{
+	struct mem_answer a = mem_answer();
+	struct page p;
+
+	UNUSED(state);
+	mem_view_json(page_open_json(&p), &a, &(struct table_options){0});
+	page_has(&p, "\"rss\": {\"total\": 20971520, \"carriers\": 10485760, ");
+	page_has(&p, "\"oom_score\": 667, \"cgroup\": {\"path\": \"/app\\u001b\", \"limit\": "
+		     "83886080, \"current\": 41943040, \"pressure_some_avg10\": 1.25, "
+		     "\"pressure_full_avg10\": null}}");
+	page_has(&p, "\"counts\": {\"atoms\": {\"count\": 1000, \"limit\": 4000}, \"processes\": "
+		     "{\"count\": null, \"limit\": 262144}, ");
+	assert_null(strstr(page_text(&p), "growth_per_s"));
+	page_close(&p);
+
+	a.rss = (struct mem_rss){.cgroup = ""};
+	a.watch = true;
+	mem_view_json(page_open_json(&p), &a, &(struct table_options){0});
+	page_has(&p, "\"rss\": null, ");
+	page_has(&p, "\"growth_per_s\": {\"total\": null, ");
+	page_close(&p);
+}
+
+static void mem_grows(void **state)
+{
+	const struct mem_answer before = mem_answer();
+	struct mem_answer a = mem_answer();
+	struct page p;
+
+	UNUSED(state);
+	a.watch = true;
+	a.before = &before;
+	a.seconds = 2;
+	a.total += 5 * MIB;
+	a.rss.malloc -= 4 * MIB;
+	a.rss.total -= 4 * MIB;
+	a.counts.atoms.count += 30;
+	assert_int_equal(mem_view_write(page_open(&p), &a, &(struct table_options){0}, NULL), 0);
+	page_has(&p, "RSS                   16.0 MiB  100.0%  -2.0 MiB/s\n");
+	page_has(&p, "  malloc               5.0 MiB   31.2%  -2.0 MiB/s\n");
+	page_has(&p, "atoms                    1,030   25.8% of 4,000  +15/s\n");
+	page_has(&p, "ports                        7\n");
+	page_has(&p, "total                 13.0 MiB  100.0%  +2.5 MiB/s\n");
+	page_close(&p);
+	mem_view_json(page_open_json(&p), &a, &(struct table_options){0});
+	page_has(&p, "\"growth_per_s\": {\"total\": 2621440, \"processes\": 0, ");
+	page_has(&p, "\"code\": null, ");
+	page_has(&p, "\"rss\": {\"total\": -2097152, \"carriers\": 0, ");
+	page_has(&p, "\"counts\": {\"atoms\": 15, \"processes\": null, \"ports\": 0, ");
+	page_close(&p);
+}
+
+static void mem_shows_atoms(void **state)
+{
+	static const struct mem_atom rows[] = {{12, "'a b'"}, {11, NULL}, {10, "c"}};
+	const struct mem_answer a = mem_answer();
+	struct table t = mem_atoms_table;
+	struct page p;
+
+	UNUSED(state);
+	t.rows = rows;
+	t.nr_rows = 3;
+	assert_int_equal(mem_atoms_write(page_open(&p), &a, &t, &(struct table_options){0}, NULL),
+			 0);
+	page_expect(&p, "atoms                    1,000   25.0% of 4,000\n\n"
+			"INDEX  ATOM\n   12  'a b'\n   11  -\n   10  c\n");
+	mem_atoms_json(page_open_json(&p), &a, &t, &(struct table_options){.limit = 2});
+	page_has(&p, "{\"index\": 12, \"atom\": \"'a b'\"}");
+	page_has(&p, "{\"index\": 11, \"atom\": null}");
+	assert_null(strstr(page_text(&p), "\"c\""));
+	page_close(&p);
+}
+
+static void mem_shows_persistent_terms(void **state)
+{
+	static const struct mem_persistent rows[] = {{"{a,1}", 2000, 16000}, {NULL, 3, 24}};
+	struct table t = mem_persistent_table;
+	struct page p;
+
+	UNUSED(state);
+	t.rows = rows;
+	t.nr_rows = 2;
+	assert_int_equal(
+		mem_persistent_write(page_open(&p), &t, 17000, &(struct table_options){0}, NULL),
+		0);
+	page_expect(&p, "2 persistent terms, 16.6 KiB with their table\n\n"
+			"  MEMORY  WORDS  KEY\n15.6 KiB  2,000  {a,1}\n    24 B      3  -\n");
+	mem_persistent_json(page_open_json(&p), &t, 17000, &(struct table_options){0});
+	page_has(&p, "\"count\": 2, \"memory\": 17000, ");
+	page_has(&p, "{\"bytes\": 24, \"words\": 3, \"key\": null}");
+	page_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mem_has_what_rss_consists_of),
+		cmocka_unit_test(mem_json_has_null_for_what_is_not_known),
+		cmocka_unit_test(mem_grows),
+		cmocka_unit_test(mem_shows_atoms),
+		cmocka_unit_test(mem_shows_persistent_terms),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
