@@ -27,14 +27,14 @@
 
 #define DATA_MAX       ((uint64_t)64 << 20)
 #define HEADS_AT_ONCE  1024
-#define CANDIDATES_MAX 20 /* one or two, in practice */
+#define CANDIDATES_MAX 8 /* one or two, in practice */
 /* A term that is being erased is in its bucket for a while but is not counted, or the reverse.  A
  * table is read again until it is exact; after half of the tries one more or less is accepted, as
  * in a node that is stopped there. */
 #define TRIES	  50
 #define PAUSE_US  1000
 #define TERMS_MIN 2
-#define SEARCHES  5
+#define SEARCHES  8
 
 struct head {
 	uint64_t allocated, entries, mask;
@@ -195,7 +195,8 @@ unsigned int persistent_terms_search(struct persistent_terms *out, struct mem *m
 	return found;
 }
 
-/* What a variable points to may be gone when it is looked at: the search is repeated. */
+/* What a variable points to may be gone when it is looked at, and another one may point to a table
+ * that is just replaced: the search is repeated. */
 static int search(struct persistent_terms *out, struct beam_node *n, const struct elf_section *data,
 		  uint64_t size, unsigned int *found)
 {
@@ -210,7 +211,8 @@ static int search(struct persistent_terms *out, struct beam_node *n, const struc
 		s.text_end = s.text + text->size;
 	}
 	*found = 0;
-	for (int i = 0; !rc && *found == 0 && i < SEARCHES; i++) {
+	for (int i = 0; !rc && *found != 1 && i < SEARCHES; i++) {
+		persistent_terms_free(out);
 		rc = mem_read(n->mem, s.data_addr, words, size);
 		if (!rc)
 			*found = persistent_terms_search(out, n->mem, &s);
