@@ -313,8 +313,9 @@ const struct command commands[] = {
 		.args = "",
 		.description = describe_mem,
 		.limit_default = "10 instances, 50 atoms; all in JSON",
-		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE, OPT(ATOMS), OPT(PERSISTENT),
-				   OPT(CARRIERS), OPT(TAGS), OPT(ELIXIR), OPT(WATCH), OPT(DURATION)),
+		.options =
+			OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE, OPT(ATOMS), OPT(PERSISTENT),
+				OPT(CARRIERS), OPT(TAGS), OPT(ELIXIR), OPT(WATCH), OPT(DURATION)),
 		.run = cmd_mem,
 	},
 	{
