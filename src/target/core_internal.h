@@ -4,11 +4,19 @@
 #define EBEAM_TARGET_CORE_INTERNAL_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "base/vec.h"
 #include "target/core.h"
 
 #define CORE_PAGE_SIZE 4096u
+
+/* Such a page takes no space in the file. */
+static inline bool core_page_is_zero(const uint8_t *page)
+{
+	return page[0] == 0 && memcmp(page, page + 1, CORE_PAGE_SIZE - 1) == 0;
+}
 
 /* A PT_LOAD segment of the core; sorted by start, none overlaps another. */
 struct core_segment {

@@ -22,11 +22,6 @@ struct unpacking {
 	uint8_t *packed, *plain; /* BUFFER_SIZE each */
 };
 
-static bool is_zero(const uint8_t *page)
-{
-	return page[0] == 0 && memcmp(page, page + 1, CORE_PAGE_SIZE - 1) == 0;
-}
-
 static int write_at(int fd, const uint8_t *data, size_t size, uint64_t at)
 {
 	while (size > 0) {
@@ -49,7 +44,7 @@ static int put(struct unpacking *u, size_t size)
 
 	for (size_t at = 0, n; at < size && !rc; at += n) {
 		n = MIN(size - at, (size_t)CORE_PAGE_SIZE);
-		if (n < CORE_PAGE_SIZE || !is_zero(u->plain + at))
+		if (n < CORE_PAGE_SIZE || !core_page_is_zero(u->plain + at))
 			rc = write_at(u->out, u->plain + at, n, u->size + at);
 	}
 	u->size += size;

@@ -18,9 +18,10 @@
 #include "base/strbuf.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "target/core_internal.h"
 #include "target/proc.h"
 
-#define PAGE	    4096u
+#define PAGE	    CORE_PAGE_SIZE
 #define CHUNK_PAGES 256u
 #define AUXV_MAX    65536
 #define STOP_MAX_NS 2000000000ull
@@ -353,11 +354,6 @@ static int write_head(struct writing *w)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static bool is_zero(const uint8_t *page)
-{
-	return page[0] == 0 && memcmp(page, page + 1, PAGE - 1) == 0;
-}
-
 /* Copies pages that are there; a page that cannot be read is zeros. */
 static int copy_pages(struct writing *w, raddr addr, size_t pages)
 {
@@ -376,7 +372,7 @@ static int copy_pages(struct writing *w, raddr addr, size_t pages)
 			w->out->unreadable += PAGE;
 			memset(page, 0, PAGE);
 		}
-		if (is_zero(page)) {
+		if (core_page_is_zero(page)) {
 			rc = skip(w, PAGE);
 		} else {
 			w->out->copied += PAGE;
