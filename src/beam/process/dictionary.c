@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "abi/vm.h"
+#include "base/compiler.h"
 
 /* ProcDict, erl_process_dict.h of OTP 21 to 29: u32 sizeMask, usedSlots, arraySize, splitPosition;
  * Uint numElements; Eterm data[]. */
@@ -76,8 +77,7 @@ int dictionary_get(struct mem *mem, const struct beam_layout *layout, raddr proc
 }
 
 /* Visits the pairs of a slot: nil, a {Key, Value}, or a list of {Key, Value}. */
-static int each_of_slot(struct mem *mem, uint64_t slot,
-			int (*visit)(void *arg, uint64_t key, uint64_t value), void *arg,
+static int each_of_slot(struct mem *mem, uint64_t slot, dictionary_pair_fn *visit, void *arg,
 			uint64_t *unreadable)
 {
 	uint64_t cell[2], tuple[3];
@@ -94,15 +94,14 @@ static int each_of_slot(struct mem *mem, uint64_t slot,
 			++*unreadable;
 			return 0;
 		}
-		rc = visit(arg, tuple[1], tuple[2]);
+		rc = visit(arg, cell[0], tuple[1], tuple[2]);
 		slot = cell[1];
 	}
 	return rc;
 }
 
-int dictionary_each(struct mem *mem, raddr dictionary,
-		    int (*visit)(void *arg, uint64_t key, uint64_t value), void *arg,
-		    uint64_t *unreadable)
+int dictionary_pairs(struct mem *mem, raddr dictionary, dictionary_pair_fn *visit, void *arg,
+		     uint64_t *unreadable)
 {
 	uint64_t slots[SLOTS_AT_ONCE];
 	uint32_t head[4]; /* sizeMask, usedSlots, arraySize, splitPosition */
@@ -122,4 +121,26 @@ int dictionary_each(struct mem *mem, raddr dictionary,
 			rc = each_of_slot(mem, slots[i], visit, arg, unreadable);
 	}
 	return rc;
+}
+
+struct key_value {
+	int (*visit)(void *arg, uint64_t key, uint64_t value);
+	void *arg;
+};
+
+static int visit_key_value(void *arg, uint64_t pair, uint64_t key, uint64_t value)
+{
+	struct key_value *v = arg;
+
+	UNUSED(pair);
+	return v->visit(v->arg, key, value);
+}
+
+int dictionary_each(struct mem *mem, raddr dictionary,
+		    int (*visit)(void *arg, uint64_t key, uint64_t value), void *arg,
+		    uint64_t *unreadable)
+{
+	struct key_value v = {visit, arg};
+
+	return dictionary_pairs(mem, dictionary, visit_key_value, &v, unreadable);
 }

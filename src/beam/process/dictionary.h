@@ -30,4 +30,9 @@ int dictionary_each(struct mem *mem, raddr dictionary,
 		    int (*visit)(void *arg, uint64_t key, uint64_t value), void *arg,
 		    uint64_t *unreadable);
 
+/* The same with the term of each pair, a tuple. */
+typedef int dictionary_pair_fn(void *arg, uint64_t pair, uint64_t key, uint64_t value);
+int dictionary_pairs(struct mem *mem, raddr dictionary, dictionary_pair_fn *visit, void *arg,
+		     uint64_t *unreadable);
+
 #endif

@@ -355,3 +355,46 @@ void timer_totals_free(struct timer_totals *t)
 {
 	vec_free(&t->v);
 }
+
+/* ---- all, one by one ---------------------------------------------------------------------- */
+
+struct each_timer {
+	struct beam_node *n;
+	void (*visit)(void *arg, const struct timer_any *t);
+	void *arg;
+	int64_t now;
+};
+
+static void visit_timer(void *arg, raddr addr, const uint8_t *bytes)
+{
+	struct each_timer *e = arg;
+	struct timer_any t = {
+		.by_name = (bytes_u32(bytes, TIMER_FLAGS) & FLAG_REG_NAME) != 0,
+		.to = bytes_u64(bytes, TIMER_RECEIVER),
+		.message = bytes_u64(bytes, BIF_MESSAGE),
+		.left = MAX((int64_t)bytes_u64(bytes, TIMER_TIMEOUT) - e->now, 0),
+	};
+
+	UNUSED(addr);
+	if (!is_active(bytes))
+		return;
+	if (!t.by_name &&
+	    mem_read_u64(e->n->mem, t.to + (raddr)e->n->layout.process_id, &t.to) != 0)
+		t.to = 0;
+	e->visit(e->arg, &t);
+}
+
+uint64_t timers_each(struct beam_node *n, void (*visit)(void *arg, const struct timer_any *t),
+		     void *arg)
+{
+	struct rbtree tree = tree_of(n, BIF_TREE);
+	struct each_timer e = {.n = n, .visit = visit, .arg = arg};
+
+	if (!clock_now(n, &e.now))
+		e.now = wheels_now(n);
+	tree.max = TIMERS_ALL_MAX;
+	tree.take = visit_timer;
+	tree.arg = &e;
+	walk_all(n, &tree);
+	return tree.unreadable + tree.cut;
+}

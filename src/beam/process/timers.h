@@ -64,4 +64,16 @@ struct timer_totals {
 void timer_totals_read(struct beam_node *n, struct timer_totals *out);
 void timer_totals_free(struct timer_totals *t);
 
+/* A BIF timer of any process. */
+struct timer_any {
+	bool by_name;
+	uint64_t to;	  /* a registered name, maybe of no process, or a pid; 0 = unreadable */
+	uint64_t message; /* a term */
+	int64_t left;	  /* ms; without the node's clock, as in struct timer_list */
+};
+/* Visits each BIF timer of a node, without paused ones of suspended processes, at most
+ * TIMERS_ALL_MAX.  Returns how many could not be read; 1 more if there are more. */
+uint64_t timers_each(struct beam_node *n, void (*visit)(void *arg, const struct timer_any *t),
+		     void *arg);
+
 #endif

@@ -34,6 +34,11 @@ uint64_t term_max_elements(const struct term_reader *r);
 bool term_view_bits(struct term_reader *r, struct term_view *v);
 bool term_view_map(struct term_reader *r, struct term_view *v);
 
+/* Does this key have a secret value, by r->is_secret?  Does a value of such a key only show whether
+ * there is one (true, undefined, nothing)?  *v becomes its view. */
+bool term_key_is_secret(struct term_reader *r, uint64_t key);
+bool term_is_no_secret(struct term_reader *r, uint64_t term, struct term_view *v);
+
 /*
  * Iterates over the pairs of a map in io_lib's order, which for a flat map is that of its keys and
  * for a hash trie that of its nodes from first to last; or backwards.

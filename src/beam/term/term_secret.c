@@ -8,35 +8,39 @@
 
 #define NAME_MAX_SIZE 256
 
-bool print_is_secret(struct printer *p, uint64_t key)
+bool term_key_is_secret(struct term_reader *r, uint64_t key)
 {
 	struct strbuf name = STRBUF_INIT;
 	bool secret = false;
 	size_t len;
 
-	if (!p->r->is_secret)
+	if (!r->is_secret)
 		return false;
 	if (TERM_IS_ATOM(key)) {
-		const char *text = beam_atom_text(p->r->atoms, key, &len);
+		const char *text = beam_atom_text(r->atoms, key, &len);
 
-		return text && p->r->is_secret(text, len);
+		return text && r->is_secret(text, len);
 	}
-	if (TERM_IS_POINTER(key) && term_text(p->r, key, &name, NAME_MAX_SIZE))
-		secret = p->r->is_secret(name.buf, name.len);
+	if (TERM_IS_POINTER(key) && term_text(r, key, &name, NAME_MAX_SIZE))
+		secret = r->is_secret(name.buf, name.len);
 	strbuf_free(&name);
 	return secret;
 }
 
-/* Values that only show whether a password is set are printed. */
-static bool is_nothing(struct printer *p, uint64_t term, struct term_view *v)
+bool print_is_secret(struct printer *p, uint64_t key)
+{
+	return term_key_is_secret(p->r, key);
+}
+
+bool term_is_no_secret(struct term_reader *r, uint64_t term, struct term_view *v)
 {
 	static const char *const names[] = {"true", "false", "undefined", "nil", "none"};
 	const char *text;
 	size_t len;
 
-	switch (term_view(p->r, term, v)) {
+	switch (term_view(r, term, v)) {
 	case TERM_KIND_ATOM:
-		text = beam_atom_text(p->r->atoms, term, &len);
+		text = beam_atom_text(r->atoms, term, &len);
 		for (size_t i = 0; text && i < ARRAY_SIZE(names); i++)
 			if (strcmp(text, names[i]) == 0)
 				return true;
@@ -55,7 +59,7 @@ void print_secret(struct printer *p, uint64_t term)
 {
 	struct term_view v;
 
-	if (is_nothing(p, term, &v)) {
+	if (term_is_no_secret(p->r, term, &v)) {
 		print_leaf(p, &v);
 		return;
 	}
