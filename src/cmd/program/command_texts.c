@@ -43,6 +43,31 @@ const char describe_events[] =
 	"were lost, if any; each event costs the node the time of a probe, so ask only for those "
 	"that you need.";
 
+const char describe_crashdump[] =
+	"Writes an erl_crash.dump of a node without ending it: what the VM would write at a "
+	"crash, read from its memory from outside. The node is not paused; it may hang or be "
+	"stopped, or be dead (--core). OTP's crashdump_viewer and other readers of crash "
+	"dumps read it; take the viewer of the node's release or a newer one.\n\n"
+	"  ebeam crashdump -p rabbit@host -o erl_crash.dump\n"
+	"  ebeam crashdump --core core.4711 -o erl_crash.dump\n"
+	"  ebeam crashdump -p 4711 -o - | zstd > erl_crash.dump.zst\n\n"
+	"It holds processes with their stacks, messages, dictionaries and all terms that "
+	"these lead to, off-heap binaries, ports, ETS tables (not their objects), timers, "
+	"nodes, modules, atoms, schedulers, memory and allocators. As in dumps of the VM, "
+	"data of processes that are 'sensitive', exit or are in a garbage collection are left "
+	"out. It lacks attributes of modules, funs, persistent terms, and links to other "
+	"nodes by node; sizes of modules are without their literals.\n\n"
+	"Values whose keys look like passwords, tokens, keys or cookies are masked ('***'), "
+	"in maps, pairs, records and dictionaries of processes. What no such key names is "
+	"not: a password in a register of a stack, in a list of arguments or inside of a "
+	"binary. Treat the file, which only its owner may read, as you would treat the node's "
+	"memory. --show-secrets masks nothing.\n\n"
+	"Processes run on while they are read, so that those that are busy have parts of "
+	"different moments; the last line counts them. Terms that changed meanwhile are "
+	"'#Unreadable' or '#Cyclic', what is beyond 8 million objects of a process is '#Cut', "
+	"and messages of other nodes that their receivers have not decoded yet are "
+	"'#Undecoded'. The file has its name only once it is complete.";
+
 const char describe_diagnose[] =
 	"The first command at 3 a.m.: samples a node for 5 seconds (-d), by memory and /proc "
 	"alone, and reports what is wrong with it, or soon will be. It costs the node nothing, as "

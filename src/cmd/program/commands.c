@@ -308,6 +308,14 @@ const struct command commands[] = {
 		.run = cmd_dump,
 	},
 	{
+		.name = "crashdump",
+		.summary = "an Erlang crash dump (erl_crash.dump) of a node that goes on",
+		.args = "",
+		.description = describe_crashdump,
+		.options = OPTIONS(OPTIONS_TARGET, OPT(OUTPUT), OPT(SHOW_SECRETS)),
+		.run = cmd_crashdump,
+	},
+	{
 		.name = "mem",
 		.summary = "what the memory of a node consists of, by the kernel and by the VM",
 		.args = "",
