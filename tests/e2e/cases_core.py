@@ -237,21 +237,22 @@ def check_refusals(ctx, directory, core, exe):
         check_cut(ctx, part, exe, percent)
     os.truncate(shutil.copy(core, part), size - 4096)
     for reading in (row for row in readings(ctx.ebeam) if row.command != "doctor"):
-        cut = ctx.ebeam.run(reading.command, "--core", part, "--exe", exe, *reading.args, "-j")
+        cut = ctx.ebeam.run(reading.command, "--core", part, "--exe", exe, *reading.args)
         check_equal(cut.code, 7, str(cut))
-        check_equal(cut.json()["node"]["core"]["missing_size"], 4096, "missing_size")
+        if reading.json:
+            check_equal(cut.json()["node"]["core"]["missing_size"], 4096, "missing_size")
 
 
 def check_cut(ctx, part, exe, percent):
     """Less than all of a core: what is left, with exit 7, or why there is no answer."""
     for reading in (row for row in readings(ctx.ebeam) if row.command != "doctor"):
-        cut = ctx.ebeam.run(reading.command, "--core", part, "--exe", exe, *reading.args, "-j")
+        cut = ctx.ebeam.run(reading.command, "--core", part, "--exe", exe, *reading.args)
         what = f"{reading.name}, the first {percent} %"
         check_in(cut.code, (1, 6, 7), f"exit code of {what}")
         check_in("cut short", cut.err, what)
-        if cut.code == 7:
+        if cut.code == 7 and reading.json:
             check(cut.json()["node"]["core"]["missing_size"] > 0, f"{what}: {cut.json()['node']}")
-        else:
+        elif cut.code != 7:
             check_equal(cut.out, "", what)
         if cut.code == 1 and percent > 0:
             check_in("in what is left of this core file: ", cut.err, what)

@@ -46,7 +46,7 @@ def leaves_nothing(ctx):
         check_equal(left, [], f"BPF {what}s after doctor")
 
 
-INSPECTION = {"ps", "dump", "record --mode wall", "inspect", "sched --now", "diagnose", "mem", "bin", "ets",
+INSPECTION = {"ps", "dump", "record --mode wall", "inspect", "sched --now", "diagnose", "crashdump", "mem", "bin", "ets",
               "port", "mod", "dist", "env"}
 
 

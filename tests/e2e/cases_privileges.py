@@ -23,7 +23,8 @@ SHORT = ("-d", "500ms")
 FOLDED = ("-f", "folded", "-o", "/dev/null")
 # As the table names them -> words, without the node.
 COMMANDS = {
-    "list": ("list",), "ps": ("ps",), "dump": ("dump",), "mem": ("mem",), "ets": ("ets",),
+    "list": ("list",), "ps": ("ps",), "dump": ("dump",),
+    "crashdump": ("crashdump", "-o", "/dev/null"), "mem": ("mem",), "ets": ("ets",),
     "port": ("port",), "mod": ("mod",), "dist": ("dist",), "env": ("env", "kernel"),
     "inspect": ("inspect", "init"), "diagnose": ("diagnose", *SHORT),
     "record": ("record", *SHORT, *FOLDED),

@@ -58,9 +58,14 @@ def same(data):
 
 
 class Reading:
-    def __init__(self, command, *args, memory=same, sensible=None):
+    """`answer`: reads what is printed, if it is no JSON."""
+
+    def __init__(self, command, *args, memory=same, sensible=None, answer=None):
         self.command, self.args, self.memory, self.sensible = command, args, memory, sensible
         self.name = " ".join((command, *args))
+        self.answer = answer or (lambda result: result.json()["data"])
+        self.json = answer is None
+        self.args = (*args, "-j") if self.json else args
 
 
 def doctor_says(data, node):
@@ -141,6 +146,24 @@ def diagnosis_says(data, node):
     check(all(f["title"] and f["evidence"] for f in data["findings"]), f"diagnose: {data}")
 
 
+def sections(result):
+    """crashdump: {"=proc:<0.1.0>": its lines}; the first has the time and who was read."""
+    parts = ("\n" + result.out).split("\n=")[2:]
+    return {part.split("\n", 1)[0]: part.split("\n")[1:] for part in parts}
+
+
+def of_crashdump(data):
+    """What a scheduler is in the middle of may be on a stack, and times of timers go on."""
+    return {name: lines for name, lines in data.items() if not re.match("(dirty_.*_)?scheduler|timer", name)}
+
+
+def crashdump_says(data, node):
+    name = node.name if "@" in node.name and node.name.replace("@", "").isalnum() else f"'{node.name}'"
+    check(f"node:{name}" in data and "end" in data, f"crashdump: {list(data)[:10]}")
+    check(any("Name: code_server" in lines for part, lines in data.items() if part.startswith("proc:")),
+          "crashdump: no code_server")
+
+
 READINGS = [
     Reading("diagnose", "-d", "500ms", memory=of_diagnosis, sensible=diagnosis_says),
     Reading("doctor", memory=of_nodes, sensible=doctor_says),
@@ -148,6 +171,7 @@ READINGS = [
     Reading("inspect", "code_server", sensible=inspect_says),
     Reading("inspect", "application_controller"),
     Reading("dump", sensible=dump_says),
+    Reading("crashdump", "-o", "-", memory=of_crashdump, sensible=crashdump_says, answer=sections),
     Reading("mem", memory=of_mem, sensible=mem_says),
     Reading("mem", "--atoms", sensible=atoms_say),
     Reading("mem", "--persistent-terms", sensible=persistent_says),
@@ -184,9 +208,9 @@ def answers(ebeam, where, found, code=0):
     """{name of a row: data of its JSON}, of a node (-p) or a core file (--core)."""
     out = {}
     for reading in found:
-        result = ebeam.run(reading.command, *where, *reading.args, "-j")
+        result = ebeam.run(reading.command, *where, *reading.args)
         check_equal(result.code, code, str(result))
-        out[reading.name] = result.json()["data"]
+        out[reading.name] = reading.answer(result)
     return out
 
 
