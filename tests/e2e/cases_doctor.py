@@ -46,8 +46,8 @@ def leaves_nothing(ctx):
         check_equal(left, [], f"BPF {what}s after doctor")
 
 
-INSPECTION = {"ps", "dump", "record --mode wall", "inspect", "sched --now", "diagnose", "crashdump", "mem", "bin", "ets",
-              "port", "mod", "dist", "env"}
+INSPECTION = {"ps", "dump", "record --mode wall", "inspect", "sched --now", "diagnose", "crashdump", "mem", "bin",
+              "ets", "port", "mod", "dist", "env"}
 
 
 @case("doctor says for each thing that can be looked at whether it can, in a live node")
