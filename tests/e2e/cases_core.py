@@ -149,7 +149,7 @@ def packed_faults(ctx):
     path = os.path.join(directory, "faulty.core.gz")
     ctx.ebeam.ok("core", "-p", node.os_pid, "-o", path)
     size = os.path.getsize(path)
-    os.truncate(path, size - size // 10)
+    os.truncate(path, size - size // 50)
     cut = ctx.ebeam.run("ps", "--core", path, "-j")
     check(cut.code == 7 and cut.json()["data"], f"exit {cut.code}: {cut.err}")
     os.truncate(path, 1000)

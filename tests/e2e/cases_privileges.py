@@ -24,7 +24,8 @@ FOLDED = ("-f", "folded", "-o", "/dev/null")
 # As the table names them -> words, without the node.
 COMMANDS = {
     "list": ("list",), "ps": ("ps",), "dump": ("dump",),
-    "crashdump": ("crashdump", "-o", "/dev/null"), "mem": ("mem",), "ets": ("ets",),
+    "crashdump": ("crashdump", "-o", "/dev/null"), "mem": ("mem",), "bin": ("bin",), "ets": ("ets",),
+    "core": ("core", "-o", "/dev/null"),
     "port": ("port",), "mod": ("mod",), "dist": ("dist",), "env": ("env", "kernel"),
     "inspect": ("inspect", "init"), "diagnose": ("diagnose", *SHORT),
     "record": ("record", *SHORT, *FOLDED),

@@ -382,8 +382,12 @@ int resident_read(struct resident *out, struct beam_node *n, const struct alloca
 	if (pages)
 		resident_join(out, n, a, &map, pages);
 	else
-		rc = error_set(err, ERROR_KIND_PRIVILEGE, -errno, "%s: cannot read its pagemap: %s",
-			       beam_node_title(n, title, sizeof(title)), error_text(-errno));
+		rc = error_set(
+			err, ERROR_KIND_PRIVILEGE, -errno,
+			"%s: cannot read its pagemap, so the parts of its RSS are not known: "
+			"%s%s",
+			beam_node_title(n, title, sizeof(title)), error_text(-errno),
+			errno == EACCES ? ". It needs CAP_DAC_READ_SEARCH" : "");
 	memory_pages_close(pages);
 	memory_map_free(&map);
 	return rc;
