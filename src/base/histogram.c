@@ -7,7 +7,7 @@
 
 _Static_assert(HALF == 1u << LOG2_HALF, "parts of a power of two");
 
-static unsigned int bucket_of(uint64_t value)
+unsigned int histogram_bucket(uint64_t value)
 {
 	unsigned int log2;
 
@@ -42,7 +42,7 @@ void histogram_add(struct histogram *h, uint64_t value, uint64_t nr)
 	if (value > h->max)
 		h->max = value;
 	h->nr += nr;
-	h->counts[bucket_of(value)] += nr;
+	h->counts[histogram_bucket(value)] += nr;
 	if (__builtin_mul_overflow(value, nr, &sum) || __builtin_add_overflow(h->sum, sum, &h->sum))
 		h->sum = UINT64_MAX;
 }
@@ -66,7 +66,7 @@ uint64_t histogram_between(const struct histogram *h, uint64_t low, uint64_t hig
 {
 	uint64_t nr = 0, first, last;
 
-	for (unsigned int i = bucket_of(low); i <= bucket_of(high); i++) {
+	for (unsigned int i = histogram_bucket(low); i <= histogram_bucket(high); i++) {
 		histogram_bounds(i, &first, &last);
 		if (first >= low && last <= high)
 			nr += h->counts[i];

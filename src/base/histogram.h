@@ -24,6 +24,8 @@ uint64_t histogram_percentile(const struct histogram *h, double percent);
 /* Number of values low .. high.  low must be the first value of a bucket, as powers of two are, and
  * high the last value of one, as powers of two minus one are. */
 uint64_t histogram_between(const struct histogram *h, uint64_t low, uint64_t high);
+/* Index of a value's bucket in counts[]. */
+unsigned int histogram_bucket(uint64_t value);
 /* First and last value of a bucket. */
 void histogram_bounds(unsigned int bucket, uint64_t *first, uint64_t *last);
 

@@ -17,6 +17,7 @@ EQUAL = ("carriers", "carriers_size", "pool_carriers", "sbcs_carriers", "sbcs_ca
          "free_blocks")
 # Allocators of what the question makes.
 TOUCHED = {"eheap_alloc", "sl_alloc", "temp_alloc"}
+QUESTION = {"message", "heap_frag"}  # types of blocks of an answer, which stay until the next question
 ANSWERS = 2**20  # bytes: of a question
 TAGS_ALL = ("+Muatags", "true")
 
@@ -25,11 +26,11 @@ def read(ctx, node, what, *args):
     return ctx.ebeam.ok("mem", "-p", node.os_pid, what, "-j", *args).json()
 
 
-def watch(ctx, node, asked, what):
+def watch(ctx, node, asked, *what):
     """An answer of ebeam, and what the node noted itself meanwhile."""
     node.ask("alloc_facts", "watch", asked)
     time.sleep(0.4)
-    answer = read(ctx, node, what)
+    answer = read(ctx, node, *what)
     time.sleep(0.3)
     return answer, node.ask("alloc_facts", "watched")
 
@@ -126,17 +127,18 @@ def slots_of(row):
     return slots
 
 
-def compare_tags(ctx, node):
+def compare_tags(ctx, node, asked="allocations", *what):
     """What the node always said must be equal; returns ebeam's data and which rows were."""
     checked = set()
     for _ in range(ROUNDS):
-        answer, seen = watch(ctx, node, "allocations", "--tags")
+        answer, seen = watch(ctx, node, asked, "--tags", *what)
         check_equal(answer["counters"]["torn"], 0, "torn carriers")
         rows = {(row["origin"], row["type"]): slots_of(row) for row in answer["data"]["tags"]}
         seen = [{(row["origin"], row["type"]): row["slots"] for row in facts} for facts in seen]
         known = {key for facts in seen for key in facts}
         checked |= {key for key in known if rows.get(key) in [facts.get(key) for facts in seen]}
-        still = {key for key in known if all(facts.get(key) == seen[0].get(key) for facts in seen)}
+        still = {key for key in known
+                 if key[1] not in QUESTION and all(facts.get(key) == seen[0].get(key) for facts in seen)}
         if still <= checked:
             break
     check(still <= checked, "never equal:\n" + "\n".join(
@@ -180,8 +182,57 @@ def code_tags(ctx):
     data, equal = compare_tags(ctx, node)
     check(("alloc_facts", "db_tab") in equal, f"{sorted(equal)}")
     print(f"    {len(equal)} origins and types equal")
+    data, equal = compare_tags(ctx, node, "allocations_per_mfa", "--by", "function")
+    made = [origin for origin, type in equal if type == "db_tab" and origin.startswith("alloc_facts:")]
+    check(made, f"functions: {sorted(equal)}")
+    check(all(a["function_tags"] for a in data["allocators"] if a["tags"]), f"{data['allocators']}")
+    print(f"    {len(equal)} functions and types equal")
 
 
+@case("by process and by port (OTP 27): as the node says, with their names, also of those that have ended")
+def owner_tags(ctx):
+    node = ctx.new_node(flags=("+S", "2:2", *TAGS_ALL))
+    if int(ctx.otp.split("-")[0]) < 27:
+        refused = ctx.ebeam.run("mem", "-p", node.os_pid, "--tags", "--by", "process")
+        check_equal(refused.code, 6, str(refused))
+        check("since OTP 27" in refused.err, str(refused))
+        return
+    ended = node.ask("alloc_facts", "owners", 3000)
+    data, equal = compare_tags(ctx, node, "allocations_per_process", "--by", "process")
+    names = {row["origin"]: row["name"] for row in data["tags"]}
+    owner = [origin for origin, name in names.items() if name == "alloc_owner"]
+    check(len(owner) == 1 and (owner[0], "binary") in equal, f"alloc_owner: {owner}, {sorted(equal)}")
+    check(all((pid, "binary") in equal and names[pid] is None for pid in ended), f"ended: {ended}, {names}")
+    print(f"    {len(equal)} processes and types equal")
+    data, equal = compare_tags(ctx, node, "allocations_per_port", "--by", "port")
+    ports = {origin for origin, _ in equal if origin.startswith("#Port<")}
+    names = {row["origin"]: row["name"] for row in data["tags"]}
+    living = {port["port"]: port["name"] for port in ctx.ebeam.ok("port", "-p", node.os_pid, "-j").json()["data"]}
+    check(ports, f"no ports: {sorted(equal)}")
+    check_equal([names[port] for port in ports], [living.get(port) for port in ports], "names of ports")
+    print(f"    {len(equal)} ports and types equal")
+
+
+@case("by NIF and by type: sums of the others; one origin, with the histogram of its blocks")
+def other_groups(ctx):
+    node = ctx.new_node(flags=("+S", "2:2", *TAGS_ALL))
+    node.ask("alloc_facts", "fill", 3000)
+    data, equal = compare_tags(ctx, node, "allocations", "--by", "nif")
+    check(("prim_file", "process_specific_data") in equal, f"{sorted(equal)}")
+    types = by_type(read(ctx, node, "--tags", "--by", "type")["data"]["tags"])
+    check(all(row["origin"] is None for row in types.values()), f"{types}")
+    sums = {}
+    for row in read(ctx, node, "--tags")["data"]["tags"]:
+        sums[row["type"]] = sums.get(row["type"], 0) + row["blocks"]
+    check_equal(types["db_term"]["blocks"], sums["db_term"], "db_term: blocks")
+    lines = ctx.ebeam.ok("mem", "-p", node.os_pid, "--tags", "--histogram", "prim_file", "-n", "99").out.splitlines()
+    check(any(line.startswith("prim_file process_specific_data  ") for line in lines), str(lines))
+    check(not any(line.startswith("system ") for line in lines), str(lines))
+    refused = ctx.ebeam.run("mem", "-p", node.os_pid, "--tags", "no_such_nif")
+    check_equal(refused.code, 1, str(refused))
+    check("no blocks are tagged with the module 'no_such_nif'" in refused.err, str(refused))
+    refused = ctx.ebeam.run("mem", "-p", node.os_pid, "--by", "process")
+    check_equal(refused.code, 2, str(refused))
 
 
 @case("a node that allocates all the time: hardly a carrier is torn, and sums are about what it counts")

@@ -177,6 +177,7 @@ READINGS = [
     Reading("mem", "--persistent-terms", sensible=persistent_says),
     Reading("mem", "--carriers", sensible=carriers_say),
     Reading("mem", "--tags", sensible=tags_say),
+    Reading("mem", "--tags", "--by", "nif", sensible=tags_say),
     Reading("bin"),
     Reading("ets", sensible=ets_says),
     Reading("ets", "ac_tab"),

@@ -17,6 +17,7 @@
 #include "probe/attach/attach.h"
 #include "probe/site/sources.h"
 #include "probe/watch/sched_watch.h"
+#include "view/inspect/tags_view.h"
 
 #define OPTION_RATE_MAX 1000000 /* hits a second: --rate */
 
@@ -38,6 +39,7 @@ enum option_id {
 	OPTION_BY,	     /* --by GROUP */
 	OPTION_GROUP_BY,     /* --by GROUP, of tables of events */
 	OPTION_MESSAGE_BY,   /* --by GROUP: what counts as one sender or receiver */
+	OPTION_TAGS_BY,	     /* --by GROUP: what of a tag the origin of blocks is */
 	OPTION_ROWS,	     /* --rows pair|sender|receiver */
 	OPTION_MODE,	     /* --mode cpu|wall|wait|gc|msg|sched */
 	OPTION_WEIGHT,	     /* --weight time|words */
@@ -94,6 +96,7 @@ enum option_id {
 	OPTION_FRAME_FORMAT, /* -f, --format text|svg, of frames of top */
 	OPTION_RATE,	     /* --rate HZ */
 	OPTION_HISTOGRAM,    /* --histogram */
+	OPTION_SIZES,	     /* --histogram of the sizes of blocks */
 	OPTION_COUNT,	     /* --count */
 	OPTION_ARGS,	     /* --args */
 	OPTION_MAN,	     /* --man (help only) */
@@ -128,8 +131,9 @@ struct options {
 	uint64_t events;	   /* bit set of enum event_kind; 0 = not given */
 	bool stack, list, now, io, batch;
 	bool histogram, count, args; /* of trace: a table instead of a line per call */
-	unsigned int rate;	     /* probe hits a second and thread; 0 = not given */
-	const char *panel;	     /* --panel of top */
+	enum tags_by tags_by;
+	unsigned int rate; /* probe hits a second and thread; 0 = not given */
+	const char *panel; /* --panel of top */
 	enum source_choice source;
 	enum attach_way uprobes;
 	enum sched_watch_how schedulers;

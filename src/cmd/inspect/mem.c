@@ -414,6 +414,10 @@ int cmd_mem(struct command_context *ctx, struct error *err)
 	if ((ctx->opt.carriers || ctx->opt.tags) && ctx->opt.watch_ns)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--watch is not for --carriers and --tags");
+	if (!ctx->opt.tags &&
+	    (ctx->nr_args || ctx->opt.histogram || ctx->opt.given.has[OPTION_TAGS_BY]))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "an origin of blocks, --by and --histogram are for --tags");
 	if (ctx->opt.persistent_terms)
 		return mem_show_persistent(ctx, err);
 	if (ctx->opt.carriers || ctx->opt.tags)

@@ -318,12 +318,13 @@ const struct command commands[] = {
 	{
 		.name = "mem",
 		.summary = "what the memory of a node consists of, by the kernel and by the VM",
-		.args = "",
+		.args = "[ORIGIN]",
 		.description = describe_mem,
 		.limit_default = "10 instances, 50 atoms; all in JSON",
-		.options =
-			OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE, OPT(ATOMS), OPT(PERSISTENT),
-				OPT(CARRIERS), OPT(TAGS), OPT(ELIXIR), OPT(WATCH), OPT(DURATION)),
+		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE, OPT(ATOMS), OPT(PERSISTENT),
+				   OPT(CARRIERS), OPT(TAGS), OPT(TAGS_BY), OPT(SIZES), OPT(ELIXIR),
+				   OPT(WATCH), OPT(DURATION)),
+		.max_args = 1,
 		.run = cmd_mem,
 	},
 	{

@@ -43,6 +43,11 @@ static const char *word_message_by(unsigned int i)
 	return i < PROCESS_GROUP_FUNCTION ? word_group_by(i) : NULL;
 }
 
+static const char *word_tags_by(unsigned int i)
+{
+	return i < NR_TAGS_BY ? tags_by_name((enum tags_by)i) : NULL;
+}
+
 static const char *word_rows(unsigned int i)
 {
 	return i < NR_MESSAGE_ROWS ? message_rows_name((enum message_rows)i) : NULL;
@@ -244,6 +249,9 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		CHOICE(group_by, word_group_by)},
 	[OPTION_MESSAGE_BY] = {0, "by", "GROUP",
 		"how processes are grouped", "name", CHOICE(group_by, word_message_by)},
+	[OPTION_TAGS_BY] = {0, "by", "GROUP",
+		"with --tags: what of a tag blocks are added up by", "module",
+		CHOICE(tags_by, word_tags_by)},
 	[OPTION_ROWS] = {0, "rows", "SIDE",
 		"what a row of the table is about", "pair", CHOICE(rows, word_rows)},
 	[OPTION_MODE] = {0, "mode", "MODE",
@@ -328,7 +336,7 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		"how full the allocators' carriers are, and the largest free blocks", NULL,
 		FLAG(carriers)},
 	[OPTION_TAGS] = {0, "tags", NULL,
-		"blocks by who allocated them: NIF, driver or module, and type", NULL,
+		"blocks by who allocated them, and type", NULL,
 		FLAG(tags)},
 	[OPTION_PERSISTENT] = {0, "persistent-terms", NULL,
 		"keys of persistent terms, and what each takes", NULL, FLAG(persistent_terms)},
@@ -386,6 +394,8 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		.want = "a number of hits a second, 1 to 1000000"},
 	[OPTION_HISTOGRAM] = {0, "histogram", NULL,
 		"how long the calls took, instead of lines", NULL, FLAG(histogram)},
+	[OPTION_SIZES] = {0, "histogram", NULL,
+		"with --tags: the sizes of blocks, instead of the table", NULL, FLAG(histogram)},
 	[OPTION_COUNT] = {0, "count", NULL,
 		"how many calls, by caller, or events, by kind, instead of lines", NULL,
 		FLAG(count)},

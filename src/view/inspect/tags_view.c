@@ -2,33 +2,83 @@
 /* See tags_view.h. */
 #include "view/inspect/tags_view.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/units.h"
+#include "names/names.h"
 #include "view/table/cells.h"
 #include "view/table/histogram.h"
 
-#define ROWS_SHOWN 20 /* without -n */
+#define ROWS_SHOWN	 20 /* without -n */
+#define HISTOGRAMS_SHOWN 5
 
-TABLE_VALUE(mean, struct tags_row, r->sizes.nr ? (double)r->sizes.sum / (double)r->sizes.nr : 0)
+static const char *const by_names[NR_TAGS_BY] = {
+	[TAGS_BY_MODULE] = "module", [TAGS_BY_FUNCTION] = "function", [TAGS_BY_PROCESS] = "process",
+	[TAGS_BY_PORT] = "port",     [TAGS_BY_NIF] = "nif",	      [TAGS_BY_TYPE] = "type",
+};
 
-static void json_more(struct jsonw *w, const char *name, const void *row, const void *ctx)
+const char *tags_by_name(enum tags_by by)
+{
+	return by_names[by];
+}
+
+TABLE_VALUE(mean, struct tags_row, r->blocks ? (double)r->size / (double)r->blocks : 0)
+
+static void add_origin(struct strbuf *out, const void *row, const void *ctx)
 {
 	const struct tags_row *r = row;
 
-	(void)name;
 	(void)ctx;
-	histogram_json(w, "sizes", &r->sizes, 1);
+	if (r->origin && r->is_module)
+		names_format_module(out, r->origin, strlen(r->origin));
+	else if (r->origin)
+		strbuf_addstr(out, r->origin);
+}
+
+static void json_origin(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	(void)ctx;
+	jsonw_string(w, name, ((const struct tags_row *)row)->origin);
+}
+
+static void make_histogram(const struct tags_answer *a, const struct tags_row *r,
+			   struct histogram *out)
+{
+	uint64_t first, last;
+
+	*out = (struct histogram){0};
+	for (size_t i = 0; i < r->nr_sizes; i++) {
+		const struct tags_size *s = &a->sizes[r->sizes + i];
+
+		histogram_bounds(s->key & ((1u << TAGS_SIZE_BITS) - 1), &first, &last);
+		histogram_add(out, first, s->blocks);
+	}
+	out->sum = r->size;
+	out->min = r->smallest;
+	out->max = r->largest;
+}
+
+static void json_sizes(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	struct histogram sizes;
+
+	(void)name;
+	make_histogram(ctx, row, &sizes);
+	histogram_json(w, "sizes", &sizes, 1);
 }
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct tags_row, member)
 
 static const struct table_column columns[] = {
-	{FIELD("origin", "ORIGIN", NAME, origin)},
+	{.name = "origin", .title = "ORIGIN", .text = add_origin, .json = json_origin},
 	{FIELD("type", "TYPE", TEXT, type)},
-	{FIELD("blocks_size", "BLOCKS SIZE", BYTES, sizes.sum)},
-	{FIELD("blocks", "BLOCKS", COUNT, sizes.nr)},
+	{FIELD("blocks_size", "BLOCKS SIZE", BYTES, size)},
+	{FIELD("blocks", "BLOCKS", COUNT, blocks)},
 	{TABLE_NUMBER("mean", "MEAN", BYTES, mean)},
-	{FIELD("largest", "LARGEST", BYTES, sizes.max)},
-	{.json = json_more},
+	{FIELD("largest", "LARGEST", BYTES, largest)},
+	{FIELD("name", "NAME", TEXT, name), .hidden = true},
+	{.json = json_sizes},
 };
 
 const struct table tags_table = {.columns = columns, .row_size = sizeof(struct tags_row)};
@@ -73,14 +123,61 @@ static void write_untagged(FILE *f, const struct tags_answer *a)
 		fputs("(erl +Muatags true tags the blocks of all allocators)\n", f);
 }
 
+/* If no block can be tagged with what was asked for: which flag does that. */
+static void write_flag(FILE *f, const struct tags_answer *a)
+{
+	bool functions = false, terms = false;
+
+	for (size_t i = 0; i < a->nr_allocators; i++) {
+		functions |= a->allocators[i].function_tags;
+		terms |= a->allocators[i].tags && !a->allocators[i].function_tags;
+	}
+	if (a->by == TAGS_BY_FUNCTION && !functions)
+		fputs("(erl +Muatags code tags blocks with functions)\n", f);
+	if (a->by == TAGS_BY_PROCESS && functions && !terms)
+		fputs("(blocks are tagged with functions instead of processes: +M...atags code)\n",
+		      f);
+}
+
+static int write_histograms(FILE *f, const struct tags_answer *a, const struct table_options *o,
+			    struct error *err)
+{
+	const struct tags_row *rows = a->rows.rows;
+	struct strbuf title = STRBUF_INIT;
+	struct histogram sizes;
+	size_t *order, nr;
+	int rc = table_order(&a->rows, o, &order, &nr, err);
+
+	for (size_t i = 0; !rc && i < nr; i++) {
+		const struct tags_row *r = &rows[order[i]];
+
+		title.len = 0;
+		add_origin(&title, r, NULL);
+		strbuf_addf(&title, "%s%s", r->origin && r->type ? " " : "",
+			    r->type ? r->type : "others");
+		if (r->name)
+			strbuf_addf(&title, " (%s)", r->name);
+		table_clean_text(&title, false);
+		make_histogram(a, r, &sizes);
+		fputc('\n', f);
+		histogram_write(f, title.buf, &sizes, HISTOGRAM_BYTES, 1);
+	}
+	if (!rc) {
+		table_write_more(f, nr, a->rows.nr_rows);
+		free(order);
+	}
+	strbuf_free(&title);
+	return rc;
+}
+
 int tags_view_write(FILE *f, const struct tags_answer *a, const struct table_options *o,
-		    struct error *err)
+		    bool histogram, struct error *err)
 {
 	struct table_options options = *o;
 	uint64_t size = 0, nr = 0;
 
 	if (!options.limit)
-		options.limit = ROWS_SHOWN;
+		options.limit = histogram ? HISTOGRAMS_SHOWN : ROWS_SHOWN;
 	for (size_t i = 0; i < a->nr_allocators; i++) {
 		size += a->allocators[i].tagged_size;
 		nr += a->allocators[i].tagged;
@@ -88,16 +185,24 @@ int tags_view_write(FILE *f, const struct tags_answer *a, const struct table_opt
 	write_sum(f, "Tagged", nr, size);
 	fputc('\n', f);
 	write_untagged(f, a);
+	write_flag(f, a);
 	if (a->rows.nr_rows == 0)
 		return 0;
+	if (histogram)
+		return write_histograms(f, a, &options, err);
 	fputc('\n', f);
 	options.write_more = true;
+	if (a->by == TAGS_BY_PROCESS || a->by == TAGS_BY_PORT)
+		options.also = "name";
+	if (a->by == TAGS_BY_TYPE && !options.columns)
+		options.columns = "type,blocks_size,blocks,mean,largest";
 	return table_write(f, &a->rows, &options, err);
 }
 
 void tags_view_json(struct jsonw *w, const struct tags_answer *a, const struct table_options *o)
 {
 	jsonw_begin_object(w, "data");
+	jsonw_string(w, "by", by_names[a->by]);
 	table_json_rows(w, "tags", &a->rows, o);
 	jsonw_begin_array(w, "allocators");
 	for (size_t i = 0; i < a->nr_allocators; i++) {
@@ -106,6 +211,7 @@ void tags_view_json(struct jsonw *w, const struct tags_answer *a, const struct t
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, "type", t->type);
 		jsonw_bool(w, "tags", t->tags);
+		jsonw_bool(w, "function_tags", t->function_tags);
 		jsonw_uint(w, "tagged", t->tagged);
 		jsonw_uint(w, "tagged_size", t->tagged_size);
 		jsonw_uint(w, "untagged", t->untagged);

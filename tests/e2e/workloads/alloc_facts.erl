@@ -1,14 +1,15 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% What a node says of its carriers, and of the blocks in them by who allocated them.
 -module(alloc_facts).
--export([watch/1, watched/0, fill/1, thin/1, functions/0]).
+-export([watch/1, watched/0, fill/1, thin/1, functions/0, owners/1]).
 
 %% Asks again and again, on a heap that never grows and is free of earlier answers: what it is told
 %% differs only by what the question itself allocates.
 watch(What) ->
     Ask = case What of
               "carriers" -> fun carriers/0;
-              "allocations" -> fun allocations/0
+              "allocations" -> fun() -> allocations(#{}) end;
+              "allocations_" ++ Flag -> fun() -> allocations(#{flags => [list_to_atom(Flag)]}) end
           end,
     Watcher = spawn_opt(fun() -> watcher(Ask, []) end,
                         [{min_heap_size, 2000000}, {fullsweep_after, 0}, {priority, high}]),
@@ -57,11 +58,22 @@ one(false) -> 0.
 
 %% [#{origin, type, buckets}]: slot N has the blocks of 2^N bytes and more, as their sizes are
 %% multiples of 8.
-allocations() ->
-    {ok, {_, _, Allocations}} = instrument:allocations(#{histogram_start => 1, histogram_width => 32}),
-    [#{origin => Origin, type => Type, blocks => lists:sum(tuple_to_list(Histogram)),
+allocations(Options) ->
+    {ok, {_, _, Allocations}} = instrument:allocations(Options#{histogram_start => 1, histogram_width => 32}),
+    [#{origin => origin(Options, Origin), type => Type, blocks => lists:sum(tuple_to_list(Histogram)),
        slots => slots(tuple_to_list(Histogram))}
      || {Origin, Types} <- maps:to_list(Allocations), {Type, Histogram} <- maps:to_list(Types)].
+
+%% A registered name stands for its process, if it was asked for processes.
+origin(#{flags := [per_process]}, Name) when is_atom(Name) ->
+    case whereis(Name) of
+        Pid when is_pid(Pid) -> origin(#{}, Pid);
+        _ -> Name
+    end;
+origin(_, Pid) when is_pid(Pid) -> list_to_binary(pid_to_list(Pid));
+origin(_, Port) when is_port(Port) -> list_to_binary(erlang:port_to_list(Port));
+origin(_, {M, F, A}) -> unicode:characters_to_binary(io_lib:format("~tw:~tw/~w", [M, F, A]));
+origin(_, Name) -> Name.
 
 %% Since OTP 27 the first slot is for what is smaller than the start.
 slots(Slots) ->
@@ -110,3 +122,18 @@ functions() ->
                   receive stop -> Tables end
           end),
     receive made -> true end.
+
+%% Processes and ports that allocate, some of which end while others keep what they allocated.
+%% The pids of those that have ended.
+owners(Count) ->
+    Self = self(),
+    Ended = [spawn(fun() -> Self ! {self(), binary:copy(<<N:8>>, 1000 + N)} end) || N <- lists:seq(1, 5)],
+    Binaries = [receive {Pid, Binary} -> Binary end || Pid <- Ended],
+    spawn(fun() ->
+                  register(alloc_owner, self()),
+                  {ok, Listen} = gen_tcp:listen(0, [binary, {active, false}]),
+                  Held = [binary:copy(<<N:8>>, 64 + N * 37 rem 9000) || N <- lists:seq(1, list_to_integer(Count))],
+                  Self ! owning,
+                  receive stop -> {Listen, Held, Binaries} end
+          end),
+    receive owning -> [list_to_binary(pid_to_list(Pid)) || Pid <- Ended] end.

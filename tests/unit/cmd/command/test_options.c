@@ -417,7 +417,7 @@ static void every_option_parses(void **state)
 		[OPTION_CALL_WEIGHT] = "calls", [OPTION_SOURCE] = "uprobe",
 		[OPTION_UPROBES] = "perf",	[OPTION_SCHEDULERS] = "samples",
 		[OPTION_PANEL] = "ets",		[OPTION_RATE] = "1000",
-		[OPTION_FRAME_FORMAT] = "svg",
+		[OPTION_FRAME_FORMAT] = "svg",	[OPTION_TAGS_BY] = "process",
 	};
 
 	UNUSED(state);

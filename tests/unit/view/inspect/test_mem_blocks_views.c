@@ -148,53 +148,128 @@ static void lines_about_flags(void **state)
 
 static void blocks_by_origin(void **state)
 {
-	struct tags_row rows[] = {
-		{.sizes = {0}},
-		{.origin = {"system", 6}, .type = "binary", .sizes = {0}},
-		{.origin = {"Elixir.My.Nif", 13}, .type = "nif_internal", .sizes = {0}},
+	const struct tags_size sizes[] = {{48, 1}, {48, 1000}, {80, 1}}; /* 64 and 256 bytes */
+	const struct tags_row rows[] = {
+		{.blocks = 1, .size = 64, .smallest = 64, .largest = 64, .sizes = 0, .nr_sizes = 1},
+		{.origin = "system",
+		 .is_module = true,
+		 .type = "binary",
+		 .blocks = 1000,
+		 .size = 64000,
+		 .smallest = 64,
+		 .largest = 64,
+		 .sizes = 1,
+		 .nr_sizes = 1},
+		{.origin = "Elixir.My.Nif",
+		 .is_module = true,
+		 .type = "nif_internal",
+		 .blocks = 1,
+		 .size = 260,
+		 .smallest = 260,
+		 .largest = 260,
+		 .sizes = 2,
+		 .nr_sizes = 1},
 	};
 	const struct tags_allocator allocators[] = {
-		{"binary_alloc", true, 1002, 65536, 0, 0},
-		{"ets_alloc", false, 0, 0, 12345, 4096},
-		{"ll_alloc", false, 0, 0, 1, 1024},
+		{"binary_alloc", true, false, 1002, 65536, 0, 0},
+		{"ets_alloc", false, false, 0, 0, 12345, 4096},
+		{"ll_alloc", false, false, 0, 0, 1, 1024},
 	};
-	struct tags_answer a = {.rows = tags_table, .allocators = allocators, .nr_allocators = 3};
+	struct tags_answer a = {
+		.rows = tags_table, .sizes = sizes, .allocators = allocators, .nr_allocators = 3};
+	const struct table_options by_size = {.sort = "blocks_size", .limit = 2};
 	struct page p;
 
 	UNUSED(state);
-	histogram_add(&rows[0].sizes, 64, 1);
-	histogram_add(&rows[1].sizes, 64, 1000);
-	histogram_add(&rows[2].sizes, 1472, 1);
 	a.rows.rows = rows;
 	a.rows.nr_rows = 3;
-	assert_int_equal(tags_view_write(page_open(&p), &a,
-					 &(struct table_options){.sort = "blocks_size", .limit = 2},
-					 NULL),
-			 0);
+	a.rows.ctx = &a;
+	assert_int_equal(histogram_bucket(64), 48);
+	assert_int_equal(histogram_bucket(260), 80);
+	assert_int_equal(tags_view_write(page_open(&p), &a, &by_size, false, NULL), 0);
 	page_expect(&p,
 		    "Tagged: 1,002 blocks, 64.0 KiB\n"
 		    "Not tagged: 12,346 blocks, 5.0 KiB, of ets_alloc 4.0 KiB, ll_alloc 1.0 KiB\n"
 		    "(erl +Muatags true tags the blocks of all allocators)\n"
 		    "\n"
-		    "ORIGIN  TYPE          BLOCKS SIZE  BLOCKS     MEAN  LARGEST\n"
-		    "system  binary           62.5 KiB   1,000     64 B     64 B\n"
-		    "My.Nif  nif_internal      1.4 KiB       1  1.4 KiB  1.4 KiB\n"
+		    "ORIGIN  TYPE          BLOCKS SIZE  BLOCKS   MEAN  LARGEST\n"
+		    "system  binary           62.5 KiB   1,000   64 B     64 B\n"
+		    "My.Nif  nif_internal        260 B       1  260 B    260 B\n"
 		    "(2 of 3; -n shows more)\n");
+	assert_int_equal(tags_view_write(page_open(&p), &a, &by_size, true, NULL), 0);
+	page_has(&p, "\n\nsystem binary  1,000  p50 64 B  p90 64 B  p99 64 B  max 64 B\n"
+		     "  ");
+	page_has(&p, "\n\nMy.Nif nif_internal  1  p50 260 B");
+	page_has(&p, "|\n(2 of 3; -n shows more)\n");
+	page_close(&p);
 	tags_view_json(page_open_json(&p), &a, &(struct table_options){.sort = "blocks"});
-	page_has(
-		&p,
-		"\"tags\": [{\"origin\": \"system\", \"type\": \"binary\", \"blocks_size\": 64000, "
-		"\"blocks\": 1000,");
+	page_has(&p,
+		 "\"by\": \"module\", \"tags\": [{\"origin\": \"system\", \"type\": \"binary\", "
+		 "\"blocks_size\": 64000, \"blocks\": 1000,");
+	page_has(&p, "{\"origin\": \"Elixir.My.Nif\",");
 	page_has(&p, "{\"origin\": null, \"type\": null,");
 	page_has(&p, "\"buckets\": [{\"from\": 64, \"to\": 127, \"count\": 1000}]");
-	page_has(&p,
-		 "{\"type\": \"ets_alloc\", \"tags\": false, \"tagged\": 0, \"tagged_size\": 0, "
-		 "\"untagged\": 12345, \"untagged_size\": 4096}");
+	page_has(
+		&p,
+		"{\"type\": \"ets_alloc\", \"tags\": false, \"function_tags\": false, "
+		"\"tagged\": 0, \"tagged_size\": 0, \"untagged\": 12345, \"untagged_size\": 4096}");
 	page_close(&p);
 	a.rows.nr_rows = 0;
 	a.nr_allocators = 1;
-	assert_int_equal(tags_view_write(page_open(&p), &a, &(struct table_options){0}, NULL), 0);
+	assert_int_equal(
+		tags_view_write(page_open(&p), &a, &(struct table_options){0}, false, NULL), 0);
 	page_expect(&p, "Tagged: 1,002 blocks, 64.0 KiB\n");
+}
+
+/* Processes have names; what is not tagged so has the flag that does it. */
+static void blocks_by_owner(void **state)
+{
+	const struct tags_row rows[] = {
+		{.origin = "<0.80.0>",
+		 .term = 0x503,
+		 .name = "my_server",
+		 .type = "binary",
+		 .blocks = 2,
+		 .size = 128},
+		{.origin = "<0.81.0>", .term = 0x513, .type = "binary", .blocks = 1, .size = 64},
+	};
+	const struct tags_row sum = {.type = "binary", .blocks = 3, .size = 192, .largest = 64};
+	struct tags_allocator binaries = {"binary_alloc", true, false, 3, 192, 0, 0};
+	struct tags_answer a = {.by = TAGS_BY_PROCESS,
+				.rows = tags_table,
+				.allocators = &binaries,
+				.nr_allocators = 1};
+	struct page p;
+
+	UNUSED(state);
+	a.rows.rows = rows;
+	a.rows.nr_rows = 2;
+	a.rows.ctx = &a;
+	assert_int_equal(
+		tags_view_write(page_open(&p), &a, &(struct table_options){0}, false, NULL), 0);
+	page_expect(&p, "Tagged: 3 blocks, 192 B\n\n"
+			"ORIGIN    TYPE    BLOCKS SIZE  BLOCKS  MEAN  LARGEST  NAME\n"
+			"<0.80.0>  binary        128 B       2  64 B      0 B  my_server\n"
+			"<0.81.0>  binary         64 B       1  64 B      0 B  -\n");
+	binaries.function_tags = true;
+	assert_int_equal(
+		tags_view_write(page_open(&p), &a, &(struct table_options){0}, false, NULL), 0);
+	page_has(&p, "functions instead of processes: +M...atags code)");
+	page_close(&p);
+	binaries.function_tags = false;
+	a.by = TAGS_BY_FUNCTION;
+	assert_int_equal(
+		tags_view_write(page_open(&p), &a, &(struct table_options){0}, false, NULL), 0);
+	page_has(&p, "(erl +Muatags code tags blocks with functions)\n");
+	page_close(&p);
+	a.by = TAGS_BY_TYPE;
+	a.rows.rows = &sum;
+	a.rows.nr_rows = 1;
+	assert_int_equal(
+		tags_view_write(page_open(&p), &a, &(struct table_options){0}, false, NULL), 0);
+	page_expect(&p, "Tagged: 3 blocks, 192 B\n\n"
+			"TYPE    BLOCKS SIZE  BLOCKS  MEAN  LARGEST\n"
+			"binary        192 B       3  64 B     64 B\n");
 }
 
 int main(void)
@@ -204,6 +279,7 @@ int main(void)
 		cmocka_unit_test(flags_only_where_figures_say_so),
 		cmocka_unit_test(lines_about_flags),
 		cmocka_unit_test(blocks_by_origin),
+		cmocka_unit_test(blocks_by_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
