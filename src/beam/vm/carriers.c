@@ -11,11 +11,7 @@
 #include "base/keytab.h"
 #include "base/xalloc.h"
 
-/* Carrier_t.chdr: the size, and flags in the low bits; Carrier_t.allctr likewise. */
-#define FLAGS_MASK	 7ull /* Unit_t has 8 bytes */
-#define CARRIER_SINGLE	 2ull /* SBC_CARRIER_HDR_FLAG */
-#define ALLCTR_IN_POOL	 1ull
-#define CARRIER_SIZE_MAX (1ull << 46)
+#define ALLCTR_IN_POOL 1ull /* a flag of Carrier_t.allctr */
 
 /*
  * Block_t.bhdr.  All three low flags: the block of a carrier for one.  In others an allocated block
@@ -26,7 +22,8 @@
 #define BLOCK_AFTER_FREE   2ull
 #define BLOCK_LAST	   4ull
 #define BLOCK_TAGGED	   (1ull << 63)
-#define BLOCK_SIZE_MASK	   (~(FLAGS_MASK | BLOCK_TAGGED))
+#define BLOCK_FLAGS	   7ull
+#define BLOCK_SIZE_MASK	   (~(BLOCK_FLAGS | BLOCK_TAGGED))
 #define BLOCK_OFFSET_SHIFT 40
 #define CARRIER_ALIGN_BITS 14 /* ERTS_SUPER_ALIGN_BITS */
 
@@ -136,7 +133,7 @@ static enum outcome walk_single(struct walk *w, struct carrier *c)
 		return UNREADABLE;
 	header = word(bytes, 0);
 	size = header & BLOCK_SIZE_MASK;
-	if ((header & FLAGS_MASK) != FLAGS_MASK || size < 8 || size > end - at)
+	if ((header & BLOCK_FLAGS) != BLOCK_FLAGS || size < 8 || size > end - at)
 		return TORN;
 	c->blocks = 1;
 	c->blocks_size = size;
@@ -238,10 +235,12 @@ static enum outcome try_carrier(struct walk *w, struct carrier *c, const struct 
 	w->len = 0; /* reads it anew */
 	if (mem_read_u64(w->n->mem, c->address + (raddr)w->l->carrier_chdr, &header) != 0)
 		return UNREADABLE;
-	c->size = header & ~FLAGS_MASK;
+	c->size = header & ~CARRIER_FLAGS;
 	if (c->size <= in->header_size || c->size > CARRIER_SIZE_MAX ||
-	    c->single != !!(header & CARRIER_SINGLE))
+	    c->address + c->size < c->address || c->single != !!(header & CARRIER_SINGLE))
 		return TORN;
+	if (w->v->heads)
+		return WALKED;
 	return c->single ? walk_single(w, c) : walk_blocks(w, c, in->header_size);
 }
 
@@ -265,7 +264,7 @@ static void walk_carrier(struct walk *w, raddr addr, const struct instance *in, 
 /* Is there a carrier that a reader of the VM has inserted as its mark (its size is 0)? */
 static bool is_mark(const struct walk *w, const uint8_t *carrier)
 {
-	return (word(carrier, w->l->carrier_chdr) & ~FLAGS_MASK) == 0;
+	return (word(carrier, w->l->carrier_chdr) & ~CARRIER_FLAGS) == 0;
 }
 
 /* A list by Carrier_t.next. */
@@ -283,7 +282,7 @@ static void walk_list(struct walk *w, raddr addr, const struct instance *in, boo
 			w->count->unreadable++;
 			return;
 		}
-		if ((word(bytes, w->l->carrier_allctr) & ~FLAGS_MASK) != in->a->address) {
+		if ((word(bytes, w->l->carrier_allctr) & ~CARRIER_FLAGS) != in->a->address) {
 			w->count->lists_truncated++;
 			return;
 		}
@@ -308,7 +307,7 @@ static void walk_pool(struct walk *w, raddr sentinel)
 		return;
 	}
 	/* The low bits mark pointers that are about to change. */
-	while ((at &= ~FLAGS_MASK) != sentinel) {
+	while ((at &= ~CARRIER_FLAGS) != sentinel) {
 		raddr addr = at - (raddr)l->carrier_cpool;
 		const struct by_address *owner;
 

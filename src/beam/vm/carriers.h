@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The carriers of the VM's allocators, and the blocks in them, as their headers in the node's
- * memory say: what instrument:carriers/1 and instrument:allocations/1 give.
+ * The carriers of the VM's allocators, in the lists of each instance and the pools of abandoned
+ * ones; and the blocks in them, as their headers in the node's memory say: what
+ * instrument:carriers/1 and instrument:allocations/1 give.
  *
  * The headers have no locks.  A carrier whose blocks do not follow each other exactly to its end
  * was changed while it was read: it is read again, and then counted as torn, and nothing else of
@@ -20,6 +21,12 @@
 /* Limits of what is walked: lists that are longer have a cycle or are not carriers. */
 #define CARRIERS_MAX	 (1u << 23)
 #define CARRIER_TAGS_MAX (1u << 23) /* tagged blocks in one carrier */
+
+/* Carrier_t.chdr of erl_alloc_util.h: size | flags; Carrier_t.allctr: address | flags. */
+#define CARRIER_FLAGS	 7ull /* Unit_t has 8 bytes */
+#define CARRIER_MSEG	 1ull /* of chdr: a mapping of its own, not from malloc */
+#define CARRIER_SINGLE	 2ull /* of chdr: SBC_CARRIER_HDR_FLAG */
+#define CARRIER_SIZE_MAX (1ull << 46)
 
 /* What the allocator of an instance was told to do: flags +M<S>... */
 struct carrier_options {
@@ -53,6 +60,7 @@ struct carrier_tag {
 };
 
 struct carriers_visitor {
+	bool heads; /* only where carriers are and how large: no blocks are read or counted */
 	/* Called for each carrier that was read whole; tags are those of its blocks, if
 	 * type_bits. */
 	void (*carrier)(void *ctx, const struct carrier *c, const struct carrier_tag *tags,

@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "base/search.h"
 #include "base/xalloc.h"
-#include "beam/vm/carrier_ranges.h"
+#include "beam/vm/carriers.h"
 #include "target/libc_memory.h"
 
 #define WORDS_OF_PAGE (MEMORY_PAGE / 8)
@@ -32,7 +32,6 @@ struct join {
 	struct beam_node *n;
 	const struct memory_map *map;
 	struct memory_pages *pages;
-	struct carriers carriers;
 	VEC(raddr) instances;	  /* of allocators, sorted */
 	VEC(struct range) ranges; /* sorted, without overlaps, once sort_ranges() is done */
 	uint64_t left;		  /* pages that may still be searched */
@@ -192,10 +191,11 @@ static bool is_instance(const struct join *j, raddr addr)
  * no list, so the VM only keeps it.  0: it is none. */
 static uint64_t segment_size(const struct join *j, const uint64_t *page, uint64_t most)
 {
-	uint64_t chdr = page[0], size = chdr & ~CARRIER_FLAGS;
+	const struct beam_layout *l = &j->n->layout;
+	uint64_t chdr = page[l->carrier_chdr / 8], size = chdr & ~CARRIER_FLAGS;
 
 	if (!(chdr & CARRIER_MSEG) || size == 0 || size % MEMORY_PAGE ||
-	    !is_instance(j, page[CARRIER_ALLCTR / 8] & ~CARRIER_FLAGS))
+	    !is_instance(j, page[l->carrier_allctr / 8] & ~CARRIER_FLAGS))
 		return 0;
 	return MIN(size, most);
 }
@@ -324,22 +324,29 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void add_carrier(void *ctx, const struct carrier *c, const struct carrier_tag *tags,
+			size_t nr_tags)
+{
+	UNUSED(tags);
+	UNUSED(nr_tags);
+	/* A page counts for what it begins with: the one that malloc's head shares with a carrier
+	 * is the carrier's. */
+	add_range(ctx, page_floor(c->address), c->address + c->size, RESIDENT_carriers);
+}
+
 static void add_carriers(struct join *j, const struct allocators *a)
 {
+	const struct carriers_visitor visitor = {.heads = true, .carrier = add_carrier, .ctx = j};
+	struct carriers_count count;
+	struct error ignored;
+
 	for (size_t i = 0; i < a->v.len; i++)
 		vec_push(&j->instances, a->v.data[i].address);
 	if (j->instances.len)
 		qsort(j->instances.data, j->instances.len, sizeof(raddr), by_number);
-	carriers_read(&j->carriers, j->n, a);
-	j->out->nr_carriers = j->carriers.v.len;
-	j->out->lists_truncated = j->carriers.lists_truncated;
-	for (size_t i = 0; i < j->carriers.v.len; i++) {
-		const struct carrier *c = &j->carriers.v.data[i];
-
-		/* A page counts for what it begins with: the one that malloc's head shares with a
-		 * carrier is the carrier's. */
-		add_range(j, page_floor(c->addr), c->addr + c->size, RESIDENT_carriers);
-	}
+	carriers_walk(j->n, a, &visitor, &count, &ignored);
+	j->out->nr_carriers = count.carriers;
+	j->out->lists_truncated = count.lists_truncated + count.unreadable + count.torn;
 }
 
 void resident_join(struct resident *out, struct beam_node *n, const struct allocators *a,
@@ -361,7 +368,6 @@ void resident_join(struct resident *out, struct beam_node *n, const struct alloc
 	sort_ranges(j);
 	for (size_t i = 0; i < map->len; i++)
 		add_mapping(j, i);
-	carriers_free(&j->carriers);
 	vec_free(&j->instances);
 	vec_free(&j->ranges);
 	free(j);

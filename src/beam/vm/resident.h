@@ -43,7 +43,8 @@ struct resident {
 	uint64_t rss, swap, huge;	  /* bytes; huge: of rss, in transparent huge pages */
 	uint64_t part[NR_RESIDENT_PARTS]; /* bytes; their sum is rss */
 	uint64_t nr_carriers, nr_stacks;  /* that were found */
-	uint64_t lists_truncated; /* lists of carriers that could not be followed to their end */
+	/* Lists of carriers that were not followed to their end, and carriers that were not read. */
+	uint64_t lists_truncated;
 };
 
 /* Of a live process only.  `a` may be empty (allocators that are switched off, or not found): all

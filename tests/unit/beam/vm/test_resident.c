@@ -15,20 +15,19 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "beam/vm/carrier_ranges.h"
+#include "beam/vm/carriers.h"
 #include "beam/vm/resident.h"
 #include "lib/fakenode.h"
 
 static const int releases[] = {24, 25, 27, 29};
 
-#define KIB	    1024u
-#define UNIT	    0x40000u /* 256 KiB, the size of every carrier here */
-#define MIXED	    ((raddr)0x100000000)
-#define HEAP	    ((raddr)0x110000000)
-#define ARENA	    ((raddr)0x180000000)
-#define STACK	    ((raddr)0x190000000)
-#define STACK_SIZE  0x53000u
-#define CARRIER_SBC 2
+#define KIB	   1024u
+#define UNIT	   0x40000u /* 256 KiB, the size of every carrier here */
+#define MIXED	   ((raddr)0x100000000)
+#define HEAP	   ((raddr)0x110000000)
+#define ARENA	   ((raddr)0x180000000)
+#define STACK	   ((raddr)0x190000000)
+#define STACK_SIZE 0x53000u
 
 struct world {
 	struct fakenode *f;
@@ -42,8 +41,14 @@ struct world {
 static void put_carrier(struct world *w, raddr at, uint64_t flags, raddr instance, raddr next)
 {
 	image_u64(w->f->im, at, UNIT | flags);
-	image_u64(w->f->im, at + CARRIER_NEXT, next);
-	image_u64(w->f->im, at + CARRIER_ALLCTR, instance);
+	image_u64(w->f->im, at + (raddr)w->n->layout.carrier_next, next);
+	image_u64(w->f->im, at + (raddr)w->n->layout.carrier_allctr, instance);
+}
+
+/* Where the sentinel has the first carrier of the pool. */
+static raddr pool_next(const struct world *w)
+{
+	return w->pool + (raddr)(w->n->layout.carrier_cpool_next - w->n->layout.carrier_cpool);
 }
 
 /* The first instance has two carriers for many blocks and one for a single block, from malloc; the
@@ -59,16 +64,18 @@ static void put_carriers(struct world *w)
 
 		w->instance[i] = a.address = image_alloc(w->f->im, (size_t)l->allctr_size);
 		image_u64(w->f->im, a.address + (raddr)l->allctr_cpool_sentinel, w->pool);
+		image_u64(w->f->im, a.address + (raddr)l->allctr_mbc_header_size, 512);
 		vec_push(&w->a.v, a);
 	}
 	image_u64(w->f->im, w->instance[0] + (raddr)l->allctr_mbc_first, MIXED);
 	image_u64(w->f->im, w->instance[0] + (raddr)l->allctr_sbc_first, HEAP + 0x810);
 	put_carrier(w, MIXED, CARRIER_MSEG, w->instance[0], MIXED + UNIT);
 	put_carrier(w, MIXED + UNIT, CARRIER_MSEG, w->instance[0], 0);
-	put_carrier(w, HEAP + 0x810, CARRIER_SBC, w->instance[0], 0);
+	put_carrier(w, HEAP + 0x810, CARRIER_SINGLE, w->instance[0], 0);
 	put_carrier(w, pooled, CARRIER_MSEG, w->instance[1] | 1, 0);
-	image_u64(w->f->im, w->pool + CARRIER_POOL_NEXT - CARRIER_POOL, pooled + CARRIER_POOL);
-	image_u64(w->f->im, pooled + CARRIER_POOL_NEXT, w->pool);
+	image_u64(w->f->im, pooled + (raddr)l->carrier_cpool_owner, w->instance[1]);
+	image_u64(w->f->im, pool_next(w), pooled + (raddr)l->carrier_cpool);
+	image_u64(w->f->im, pooled + (raddr)l->carrier_cpool_next, w->pool);
 }
 
 /* Writes to pagemap that pages of a range are in memory. */
@@ -221,16 +228,16 @@ static void read_damaged(struct world *w, uint64_t nr, bool truncated)
 static void lists_that_are_none(void **state)
 {
 	struct world *w = world_open(25);
+	const struct beam_layout *l = &w->n->layout;
 	struct image *im = w->f->im;
-	raddr sentinel_next = w->pool + CARRIER_POOL_NEXT - CARRIER_POOL;
+	raddr sentinel_next = pool_next(w), pooled = MIXED + 4 * UNIT;
 
 	UNUSED(state);
-	/* A loop is left after as many carriers as there can be. */
-	image_u64(im, MIXED + UNIT + CARRIER_NEXT, MIXED);
+	image_u64(im, MIXED + UNIT + (raddr)l->carrier_next, MIXED); /* a loop */
 	read_damaged(w, 4, true);
-	image_u64(im, MIXED + UNIT + CARRIER_NEXT, 8); /* cannot be read */
+	image_u64(im, MIXED + UNIT + (raddr)l->carrier_next, 8); /* cannot be read */
 	read_damaged(w, 4, true);
-	image_u64(im, MIXED + UNIT + CARRIER_ALLCTR, 8); /* employed by none */
+	image_u64(im, MIXED + UNIT + (raddr)l->carrier_allctr, 8); /* employed by none */
 	read_damaged(w, 3, true);
 	image_u64(im, MIXED, 0); /* no size */
 	read_damaged(w, 2, true);
@@ -238,7 +245,7 @@ static void lists_that_are_none(void **state)
 	read_damaged(w, 2, true);
 	image_u64(im, w->instance[0] + (raddr)w->n->layout.allctr_mbc_first, 0);
 	read_damaged(w, 2, false);
-	image_u64(im, MIXED + 4 * UNIT + CARRIER_POOL_NEXT, MIXED + 4 * UNIT + CARRIER_POOL);
+	image_u64(im, pooled + (raddr)l->carrier_cpool_next, pooled + (raddr)l->carrier_cpool);
 	read_damaged(w, 2, true); /* a ring without its sentinel */
 	image_u64(im, sentinel_next, w->pool);
 	read_damaged(w, 1, false);
