@@ -51,6 +51,34 @@ def holders(ctx):
     check(port["memory"] >= truth["port"]["queued"] > 0, f"port {port}")
 
 
+@case("persistent terms and literals of modules: their binaries, and how much of these they use; files: NIF resources")
+def constants(ctx):
+    node = ctx.new_node()
+    truth = node.ask("bin_holders", "make")
+    data = read(ctx, node, "-n", "100000")
+    rows = {(row["type"], row["name"]): row for row in data["holders"]}
+    whole, parts = [rows["persistent term", key] for key in truth["terms"]]
+    check_equal(numbers(whole), (3, 3 * 40000, 3 * 40000, 3 * 40000), "persistent term")
+    check_equal(numbers(parts), (5, 5 * 100000, 5 * 80, 5 * 100000), "persistent term with parts of binaries")
+    check_equal(whole["holder"], None, "holder")
+    check(("persistent term", "bin_small_term") not in rows, "a term without such binaries")
+    check_equal(numbers(rows["literals", truth["literals"]]), (1, 3000, 3000, 3000), "literals of a module")
+    known = {row["address"]: row for row in data["largest"]}
+    of_type = {}
+    for address, size, refc in truth["files"]:
+        row = known[f"0x{address:x}"]
+        check_equal((row["size"], row["refc"]), (size, refc), "a resource")
+        check(1 <= row["references"] <= refc, f"{row}: the NIF may have the others")
+        of_type.setdefault(row["holder"], []).append(size)
+    check_equal(len(of_type["prim_file:efile"]), 4, f"files: {of_type}")
+    for name, sizes in of_type.items():
+        row = rows["NIF resource", name]
+        check(row["binaries"] >= len(sizes) and row["memory"] >= sum(sizes), f"{row}: {sizes}")
+        check_equal((row["used"], row["held"], row["holder"]), (None, None, None), "of resources")
+    modules = sum(type == "literals" for type, _ in rows)
+    print(f"    resources {', '.join(of_type)}; {modules} modules with binaries")
+
+
 @case("all binaries: those of process_info/2 by address, size and reference count, and the sum of memory/0")
 def totals(ctx):
     node = ctx.new_node()
@@ -74,7 +102,7 @@ def totals(ctx):
     check_equal(data["binaries"], len(known), "number of binaries")
     check_equal(data["memory"], sum(row["size"] for row in known.values()), "sum of the sizes")
     check_near(data["counted"], truth["memory"], 100000, "erlang:memory(binary)")
-    # The rest: what blocks need beside their data, and literals.
+    # The rest: what blocks need beside their data, and what only drivers and NIFs refer to.
     check(0 <= data["counted"] - data["memory"] < 0.03 * data["memory"] + 100000,
           f"{data['counted']} counted, {data['memory']} found")
     check_equal(sum(b["count"] for b in data["sizes"]["buckets"]), data["binaries"], "histogram of sizes")

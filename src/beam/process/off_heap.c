@@ -42,6 +42,13 @@ static void add_binary(struct off_heap *o, struct off_heap_place place, bool mes
 	o->in_messages += message;
 }
 
+static void add_magic(struct off_heap *o, raddr binary)
+{
+	o->magic_refs++;
+	if (o->keep_places)
+		vec_push(&o->magic, binary);
+}
+
 /* Adds one entry of an off-heap list; false: its header is of no kind that such lists have. */
 static bool add_thing(struct off_heap *o, raddr at, const uint64_t *words, int otp, bool message)
 {
@@ -60,7 +67,7 @@ static bool add_thing(struct off_heap *o, raddr at, const uint64_t *words, int o
 		 subtag == SUBTAG_EXTERNAL_REF)
 		o->externals++;
 	else if (subtag == SUBTAG_REF)
-		o->magic_refs++;
+		add_magic(o, words[BIN_REF]);
 	else
 		return false;
 	return true;
@@ -267,4 +274,5 @@ void off_heap_free(struct off_heap *o)
 	vec_free(&o->binaries);
 	vec_free(&o->places);
 	vec_free(&o->fragments);
+	vec_free(&o->magic);
 }

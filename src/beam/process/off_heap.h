@@ -53,6 +53,7 @@ struct off_heap {
 	bool keep_places; /* set by the caller: `places` gets all references to binaries */
 	VEC(struct off_heap_place) places;
 	VEC(raddr) fragments; /* likewise: the first heap fragment of each message */
+	VEC(raddr) magic;     /* likewise: what magic references refer to, a struct magic_binary */
 };
 
 /* Adds the list from `first` on; `message`: it is a message's.  `mem` may be a cache of n->mem. */

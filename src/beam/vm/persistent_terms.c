@@ -50,7 +50,7 @@ static bool is_head(const struct head *h)
 /* Reads a tuple and its literal area; `at`: the area's address, of a bucket. */
 static bool take_term(struct persistent_terms *out, raddr at, const uint64_t words[5])
 {
-	struct persistent_term t = {.key = words[3], .value = words[4]};
+	struct persistent_term t = {.key = words[3], .value = words[4], .area = at};
 	raddr start = at + AREA_START, end = words[AREA_END / 8];
 
 	if (words[AREA_START / 8] != HEADER_OF_TWO || end < start + 8 * TUPLE_WORDS ||

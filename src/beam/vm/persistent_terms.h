@@ -19,6 +19,7 @@
 struct persistent_term {
 	uint64_t key, value; /* terms */
 	uint64_t words;	     /* of its literal area: key, value and the tuple of both */
+	raddr area;
 };
 
 struct persistent_terms {

@@ -43,7 +43,7 @@ struct resident {
 	uint64_t rss, swap, huge;	  /* bytes; huge: of rss, in transparent huge pages */
 	uint64_t part[NR_RESIDENT_PARTS]; /* bytes; their sum is rss */
 	uint64_t nr_carriers, nr_stacks;  /* that were found */
-	/* Lists of carriers that were not followed to their end, and carriers that were not read. */
+	/* Lists of carriers that were not followed to their end, and carriers not read. */
 	uint64_t lists_truncated;
 };
 

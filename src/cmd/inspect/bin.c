@@ -2,31 +2,24 @@
 /*
  * `ebeam bin`: binaries outside of heaps, and who refers to them.
  *
- * Off-heap lists of processes, messages and objects of ETS tables, and the queues of ports, say who
- * refers to which binary; the words of heaps and objects, how much of it their terms use.  Large
- * heaps come last, those with most bytes of binaries first.
+ * Off-heap lists of processes, messages, objects of ETS tables, literals of modules and persistent
+ * terms, and the queues of ports, say who refers to which binary; the words of heaps, objects and
+ * literals, how much of it their terms use.  Large heaps come last, those with most bytes of
+ * binaries first.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/compiler.h"
-#include "base/keytab.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "beam/process/binary_use.h"
-#include "beam/vm/ets.h"
-#include "beam/vm/ets_objects.h"
 #include "beam/vm/memory.h"
-#include "beam/vm/ports.h"
-#include "cmd/command/command.h"
-#include "cmd/inspect/process_source.h"
+#include "cmd/inspect/bin.h"
 #include "cmd/output/envelope.h"
 #include "cmd/output/outfile.h"
 #include "cmd/output/render.h"
 #include "cmd/run/target.h"
-#include "view/inspect/bin_view.h"
 
 #define HOLDERS_SHOWN 20
 /* Larger heaps are searched after all lists were read. */
@@ -36,47 +29,13 @@
 /* The cache of pages is emptied after so many processes: what it has is as old as these. */
 #define CACHED_PROCESSES 256
 
-/* Of all holders: key of the table, the binary's address. */
-struct known_binary {
-	uint64_t addr, size, refc, found;
-	uint32_t holders, holder; /* holder: the first one, index of rows */
-};
-
-struct bin {
-	struct command_context *ctx;
-	struct beam_node *node;
-	struct mem *cached;
-	struct process_source source;
-	VEC(struct bin_row) rows;
-	VEC(uint64_t) pids; /* by row: of a process with a large heap; else 0 */
-	struct keytab binaries;
-	VEC(struct bin_binary) largest;
-	struct bin_answer answer;
-	uint64_t nr_processes;
-	uint64_t unreadable; /* lists that were not read to their end */
-	uint64_t torn_objects;
-	bool cut, use_cut;
-};
-
-/* What one holder refers to, while it is read. */
-struct holding {
-	struct bin *b;
-	struct off_heap binaries;
-	struct keytab used; /* struct used_bytes; of a table and a port */
-	bool use_unknown;
-};
-
-struct used_bytes {
-	uint64_t binary, bytes; /* binary: the key */
-};
-
-static void holding_begin(struct holding *h, struct bin *b)
+void holding_begin(struct holding *h, struct bin *b)
 {
 	*h = (struct holding){.b = b, .used = KEYTAB_INIT(struct used_bytes)};
 	h->binaries.keep_places = true;
 }
 
-static void holding_end(struct holding *h)
+void holding_end(struct holding *h)
 {
 	off_heap_free(&h->binaries);
 	keytab_free(&h->used);
@@ -84,26 +43,40 @@ static void holding_end(struct holding *h)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void count_binary(struct bin *b, const struct off_heap_binary *binary)
+void bin_count(struct bin *b, uint32_t row, raddr addr, uint64_t size, uint64_t refc,
+	       uint64_t found)
 {
-	struct known_binary *known = keytab_find(&b->binaries, binary->addr);
+	struct known_binary *known = keytab_find(&b->binaries, addr);
 
 	if (!known) {
-		known = keytab_add(&b->binaries, binary->addr);
-		known->holder = (uint32_t)b->rows.len;
+		known = keytab_add(&b->binaries, addr);
+		known->holder = row;
 	}
-	known->size = binary->size;
-	known->refc = binary->refc;
-	known->found += binary->here;
+	known->size = size;
+	known->refc = refc;
+	known->found += found;
 	known->holders++;
 }
 
-/* Adds a row of what was found; nothing if that is no binary.  `row` has type, id and name. */
-static void add_row(struct holding *h, struct bin_row *row, uint64_t pid)
+static void count_magic(struct holding *h)
+{
+	for (size_t i = 0; i < h->binaries.magic.len; i++) {
+		raddr addr = h->binaries.magic.data[i];
+		struct magic_ref *m = addr ? keytab_find(&h->b->magic, addr) : NULL;
+
+		if (addr && !m)
+			m = keytab_add(&h->b->magic, addr);
+		if (m)
+			m->found++;
+	}
+}
+
+bool holding_add_row(struct holding *h, struct bin_row *row, uint64_t pid)
 {
 	struct bin *b = h->b;
 	struct off_heap *o = &h->binaries;
 
+	count_magic(h);
 	off_heap_finish(b->node, o);
 	b->unreadable += o->unreadable;
 	b->cut |= o->cut;
@@ -112,7 +85,8 @@ static void add_row(struct holding *h, struct bin_row *row, uint64_t pid)
 	for (size_t i = 0; i < o->binaries.len; i++) {
 		const struct off_heap_binary *binary = &o->binaries.data[i];
 
-		count_binary(b, binary);
+		bin_count(b, (uint32_t)b->rows.len, binary->addr, binary->size, binary->refc,
+			  binary->here);
 		row->references += binary->here;
 		row->share += (uint64_t)((double)binary->size * (double)binary->here /
 					 (double)MAX(binary->refc, binary->here));
@@ -123,35 +97,22 @@ static void add_row(struct holding *h, struct bin_row *row, uint64_t pid)
 	row->in_messages = o->in_messages;
 	row->largest = o->binaries.len ? o->binaries.data[0].size : 0;
 	if (!row->binaries)
-		return;
+		return false;
 	vec_push(&b->rows, *row);
 	vec_push(&b->pids, pid);
+	return true;
 }
 
-/* Bytes of the binaries that were found to be used; each at most once. */
-static double sum_of_used(const struct holding *h)
+double holding_use(struct holding *h, struct binary_use *use, bool ok)
 {
+	struct off_heap *o = &h->binaries;
 	double sum = 0;
 
-	for (size_t i = 0; i < h->binaries.binaries.len; i++) {
-		const struct off_heap_binary *binary = &h->binaries.binaries.data[i];
-		const struct used_bytes *used = keytab_find(&h->used, binary->addr);
-
-		sum += (double)MIN(used ? used->bytes : 0, binary->size);
-	}
-	return sum;
-}
-
-static void add_used(struct holding *h, raddr binary, uint64_t bytes)
-{
-	struct used_bytes *used;
-
-	if (!binary)
-		return;
-	used = keytab_find(&h->used, binary);
-	if (!used)
-		used = keytab_add(&h->used, binary);
-	used->bytes += MIN(bytes, UINT64_MAX - used->bytes);
+	for (size_t i = 0; i < o->binaries.len; i++)
+		sum += (double)binary_use_of(use, o->binaries.data[i].addr,
+					     o->binaries.data[i].size);
+	binary_use_free(use);
+	return ok ? sum : NAN;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -174,15 +135,10 @@ static double use_of(struct holding *h, const struct process_facts *p)
 	struct off_heap *o = &h->binaries;
 	struct binary_use *use = binary_use_new(n->identity.otp, o->places.data, o->places.len);
 	bool ok = binary_use_process(use, n, p);
-	double sum = 0;
 
 	for (size_t i = 0; i < o->fragments.len; i++)
 		ok = binary_use_fragments(use, n, o->fragments.data[i]) && ok;
-	for (size_t i = 0; i < o->binaries.len; i++)
-		sum += (double)binary_use_of(use, o->binaries.data[i].addr,
-					     o->binaries.data[i].size);
-	binary_use_free(use);
-	return ok ? sum : NAN;
+	return holding_use(h, use, ok);
 }
 
 /* The same later, of its lists as they are then: it may have collected garbage. */
@@ -210,135 +166,20 @@ static int take_processes(void *arg, struct process_facts *block, size_t nr)
 	for (size_t i = 0; i < nr; i++) {
 		const struct process_facts *p = &block[i];
 		struct bin_row row = {.type = "process", .torn = p->torn};
+		bool large = p->total_heap_size > LARGE_HEAP_WORDS;
 		struct holding h;
 
 		if (b->nr_processes++ % CACHED_PROCESSES == 0)
 			mem_cached_forget(b->cached);
 		holding_begin(&h, b);
 		off_heap_add_all(b->node, b->cached, p, &h.binaries);
-		if (h.binaries.references) {
-			size_t rows = b->rows.len;
-			bool large = p->total_heap_size > LARGE_HEAP_WORDS;
-
+		if (h.binaries.references)
 			row.name = name_of(b, p, &row);
-			add_row(&h, &row, large ? p->epid : 0);
-			if (b->rows.len > rows && !large)
-				b->rows.data[rows].used = use_of(&h, p);
-		}
+		if (holding_add_row(&h, &row, large ? p->epid : 0) && !large)
+			b->rows.data[b->rows.len - 1].used = use_of(&h, p);
 		holding_end(&h);
 	}
 	return 0;
-}
-
-/* ---- tables and ports ------------------------------------------------------------------------ */
-
-static int by_address(const void *a, const void *b)
-{
-	raddr x = *(const raddr *)a, y = *(const raddr *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void take_object(void *arg, raddr first, const uint64_t *words, size_t nr)
-{
-	struct holding *h = arg;
-	size_t before = h->binaries.places.len, places;
-	struct binary_use *use;
-	raddr *list;
-
-	off_heap_add(h->b->node, h->b->cached, first, false, &h->binaries);
-	places = h->binaries.places.len - before;
-	if (!words)
-		h->use_unknown |= places > 0;
-	if (!words || !places)
-		return;
-	use = binary_use_new(h->b->node->identity.otp, h->binaries.places.data + before, places);
-	binary_use_words(use, words, nr);
-	list = xcalloc(places, sizeof(*list));
-	for (size_t i = 0; i < places; i++)
-		list[i] = h->binaries.places.data[before + i].binary;
-	qsort(list, places, sizeof(*list), by_address);
-	for (size_t i = 0; i < places; i++) {
-		if (i == 0 || list[i] != list[i - 1])
-			add_used(h, list[i], binary_use_of(use, list[i], UINT64_MAX));
-	}
-	free(list);
-	binary_use_free(use);
-}
-
-static const char *keep_text(struct bin *b, const char *text, size_t len)
-{
-	struct process_strings *strings = &b->source.strings;
-
-	return process_strings_get(strings, process_strings_add(strings, text, len))->text;
-}
-
-static int take_tables(struct bin *b, struct error *err)
-{
-	struct ets_list list = {0};
-	int rc = ets_read(b->node, &list, err);
-
-	for (size_t i = 0; !rc && i < list.len; i++) {
-		const struct ets_table *t = &list.data[i];
-		struct bin_row row = {.type = t->compressed ? "compressed table" : "table",
-				      .torn = t->torn};
-		size_t rows = b->rows.len, len;
-		const char *name;
-		struct holding h;
-
-		mem_cached_forget(b->cached);
-		holding_begin(&h, b);
-		h.binaries.unaligned = t->compressed;
-		rc = ets_off_heap_walk(b->node, t, take_object, &h, &b->torn_objects);
-		if (h.binaries.references) {
-			ets_id_format(t, row.id, sizeof(row.id));
-			name = beam_atom_text(b->node->atoms, t->name, &len);
-			if (name)
-				row.name = keep_text(b, name, len);
-			add_row(&h, &row, 0);
-		}
-		if (b->rows.len > rows && !h.use_unknown)
-			b->rows.data[rows].used = sum_of_used(&h);
-		holding_end(&h);
-	}
-	ets_list_free(&list);
-	return rc;
-}
-
-static void take_queued(void *arg, raddr binary, uint64_t used)
-{
-	struct holding *h = arg;
-
-	vec_push(&h->binaries.binaries, ((struct off_heap_binary){.addr = binary, .here = 1}));
-	h->binaries.references++;
-	add_used(h, binary, used);
-}
-
-static int take_ports(struct bin *b, struct error *err)
-{
-	struct port_list list = {0};
-	int rc = ports_read(b->node, &list, err);
-
-	for (size_t i = 0; !rc && i < list.len; i++) {
-		const struct port_facts *p = &list.data[i];
-		struct bin_row row = {.type = "port", .torn = p->torn};
-		size_t rows = b->rows.len;
-		struct holding h;
-
-		if (!p->queue_size)
-			continue;
-		holding_begin(&h, b);
-		row.torn |= !port_queue_walk(b->node, p->addr, take_queued, &h);
-		snprintf(row.id, sizeof(row.id), "#Port<0.%" PRIu64 ">", p->number);
-		if (p->name)
-			row.name = keep_text(b, p->name, strlen(p->name));
-		add_row(&h, &row, 0);
-		if (b->rows.len > rows)
-			b->rows.data[rows].used = sum_of_used(&h);
-		holding_end(&h);
-	}
-	port_list_free(&list);
-	return rc;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -422,10 +263,12 @@ static int read_all(struct bin *b, struct error *err)
 	b->cached = mem_open_cached(b->node->mem);
 	rc = process_source_scan(&b->source, take_processes, b, &totals, err);
 	if (!rc && b->node->anchors.sched)
-		rc = take_tables(b, err);
+		rc = bin_take_tables(b, err);
 	if (!rc && b->node->anchors.port_tab)
-		rc = take_ports(b, err);
+		rc = bin_take_ports(b, err);
 	if (!rc) {
+		bin_take_literals(b);
+		bin_take_resources(b);
 		find_use(b);
 		count_memory(b);
 		sum_up(b);
@@ -434,7 +277,9 @@ static int read_all(struct bin *b, struct error *err)
 	return rc;
 }
 
-static size_t find_warnings(const struct bin *b, const char *warnings[2])
+#define WARNINGS_MAX 4
+
+static size_t find_warnings(const struct bin *b, const char *warnings[WARNINGS_MAX])
 {
 	size_t nr = 0;
 
@@ -444,6 +289,12 @@ static size_t find_warnings(const struct bin *b, const char *warnings[2])
 	if (b->use_cut)
 		warnings[nr++] = "the search of heaps took too long: the processes with fewer "
 				 "bytes have no 'used'";
+	if (b->no_literals)
+		warnings[nr++] = "binaries in literals of modules were not found: a table of this "
+				 "build is not known (see ebeam doctor)";
+	if (b->no_persistent)
+		warnings[nr++] = "binaries in persistent terms were not found: their table in this "
+				 "build is not known";
 	return nr;
 }
 
@@ -452,7 +303,7 @@ static int write_answer(struct bin *b, struct table_options *o, struct error *er
 	struct envelope_counter counters[] = {{"unreadable", b->unreadable},
 					      {"torn_objects", b->torn_objects}};
 	struct jsonw w = JSONW(b->ctx->out);
-	const char *warnings[2];
+	const char *warnings[WARNINGS_MAX];
 	size_t nr = find_warnings(b, warnings);
 	int rc;
 
@@ -479,7 +330,9 @@ static int write_answer(struct bin *b, struct table_options *o, struct error *er
 int cmd_bin(struct command_context *ctx, struct error *err)
 {
 	struct table_options options = render_table_options(ctx, "memory");
-	struct bin b = {.ctx = ctx, .binaries = KEYTAB_INIT(struct known_binary)};
+	struct bin b = {.ctx = ctx,
+			.binaries = KEYTAB_INIT(struct known_binary),
+			.magic = KEYTAB_INIT(struct magic_ref)};
 	char warning[256];
 	int rc = table_check(&bin_holders_table, &options, err);
 
@@ -498,5 +351,6 @@ int cmd_bin(struct command_context *ctx, struct error *err)
 	vec_free(&b.pids);
 	vec_free(&b.largest);
 	keytab_free(&b.binaries);
+	keytab_free(&b.magic);
 	return target_close(b.node, rc, err);
 }

@@ -334,8 +334,9 @@ const struct command commands[] = {
 		.description =
 			"Binaries of more than 64 bytes are outside of heaps, shared, and counted "
 			"in erlang:memory(binary) only. One row for each process (its heap, and "
-			"the messages in its mailbox), ETS table, and port with a queue that "
-			"refers to some:\n\n"
+			"the messages in its mailbox), ETS table, port with a queue, module (its "
+			"literals) and persistent term that refers to some, and for each type of "
+			"NIF resources, which count as binaries, too:\n\n"
 			"  MEMORY  bytes of the binaries that it refers to\n"
 			"  USED    bytes of these that its terms are: a sub-binary of 80 bytes\n"
 			"          keeps one of 512 KiB; garbage not collected yet counts\n"

@@ -51,7 +51,7 @@ static void col_holder(struct strbuf *out, const void *row, const void *ctx)
 	const struct bin_row *r = ((const struct bin_binary *)row)->holder;
 
 	(void)ctx;
-	strbuf_addf(out, "%s%s%s", r->id, r->name ? " " : "", r->name ? r->name : "");
+	strbuf_addf(out, "%s%s%s", r->id, *r->id && r->name ? " " : "", r->name ? r->name : "");
 }
 
 #define BINARY(id, title, type, member) TABLE_FIELD(id, title, type, struct bin_binary, member)
@@ -79,12 +79,11 @@ static void write_totals(FILE *f, const struct bin_answer *a)
 		   units_format_count(a->binaries, nr, sizeof(nr)),
 		   units_format_bytes(a->memory, bytes, sizeof(bytes)));
 	if (a->counted != UINT64_MAX && a->counted > a->memory)
-		table_line(
-			f,
-			"erlang:memory(binary) is %s: %s more, in persistent terms, literals and "
-			"NIFs, and what blocks need beside their data",
-			units_format_bytes(a->counted, bytes, sizeof(bytes)),
-			units_format_bytes(a->counted - a->memory, used, sizeof(used)));
+		table_line(f,
+			   "erlang:memory(binary) is %s: %s more, in drivers and NIFs, and what "
+			   "blocks need beside their data",
+			   units_format_bytes(a->counted, bytes, sizeof(bytes)),
+			   units_format_bytes(a->counted - a->memory, used, sizeof(used)));
 	if (a->elsewhere_binaries)
 		table_line(f, "%s of the binaries, %s, have references from elsewhere, too",
 			   units_format_count(a->elsewhere_binaries, nr, sizeof(nr)),

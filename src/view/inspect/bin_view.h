@@ -6,10 +6,11 @@
 #include "base/histogram.h"
 #include "view/table/table.h"
 
-/* A process, an ETS table, or a port with a queue. */
+/* A process, an ETS table, a port with a queue, literals of a module, a persistent term; or all NIF
+ * resources of a type, which are the binaries. */
 struct bin_row {
-	const char *type, *name; /* name: NULL = it has none */
-	char id[48];
+	const char *type, *name;       /* name: NULL = it has none */
+	char id[48];		       /* empty: only a name */
 	uint64_t binaries, references; /* binaries: each once */
 	uint64_t in_messages;	       /* of `references` */
 	/* Bytes: of all these binaries; of those that nobody else refers to; of each its size by

@@ -1,5 +1,6 @@
 %% SPDX-License-Identifier: BSD-2-Clause
-%% Processes, tables and a port that refer to binaries in known ways, until the node ends.
+%% Processes, tables, a port, persistent terms, a module and NIF resources that refer to binaries in known ways,
+%% until the node ends.
 %%
 %%   node.ask("bin_holders", "make")    makes them; the truth: of each its id, and what it refers to
 %%   node.ask("bin_holders", "all")     process_info(P, binary) of all processes; erlang:memory(binary)
@@ -34,10 +35,14 @@ make() ->
               {compressed, tables(bin_compressed, [compressed])}],
     Port = open_port({spawn, "sleep 1000"}, [stream, out]),
     catch port_command(Port, binary(1000000), [nosuspend]),
+    Terms = persistent_terms(),
+    literals(),
+    Files = files(),
     garbage_collect(),
     {queue_size, Queued} = erlang:port_info(Port, queue_size),
     #{processes => maps:from_list([{Name, list_to_binary(pid_to_list(whereis(name(Name))))} || Name <- Names]),
       tables => maps:from_list([{K, list_to_binary(ref_to_list(T))} || {K, T} <- Tables]),
+      terms => Terms, literals => <<"bin_literals">>, files => Files,
       port => #{id => list_to_binary(erlang:port_to_list(Port)), queued => Queued}}.
 
 name(Name) -> list_to_atom("bin_" ++ atom_to_list(Name)).
@@ -53,6 +58,49 @@ tables(Name, Options) ->
                   receive never -> ok end
           end),
     receive {table, Table} -> Table end.
+
+%% In a process that ends, so that nothing else refers to these binaries.
+in_process(Fun) ->
+    {Pid, Ref} = spawn_monitor(Fun),
+    receive {'DOWN', Ref, process, Pid, Reason} -> normal = Reason end.
+
+%% Their keys, as they are written.
+persistent_terms() ->
+    in_process(fun() ->
+                       persistent_term:put(bin_whole_term, #{all => [binary(40000) || _ <- lists:seq(1, 3)]}),
+                       persistent_term:put({bin, parts}, {[part(100000, 10, 80) || _ <- lists:seq(1, 5)]}),
+                       persistent_term:put(bin_small_term, {[], <<"on the heap">>})
+               end),
+    [<<"bin_whole_term">>, <<"{bin,parts}">>].
+
+%% A module with a constant of 3000 bytes, and one that is on the heap.
+literals() ->
+    in_process(fun() ->
+                       Function = fun(Name, Size) ->
+                                          Text = lists:duplicate(Size, $a),
+                                          Element = {bin_element, 1, {string, 1, Text}, default, default},
+                                          {function, 1, Name, 0, [{clause, 1, [], [], [{bin, 1, [Element]}]}]}
+                                  end,
+                       Forms = [{attribute, 1, module, bin_literals},
+                                {attribute, 1, export, [{large, 0}, {small, 0}]},
+                                Function(large, 3000), Function(small, 50)],
+                       {ok, Module, Code} = compile:forms(Forms),
+                       {module, Module} = code:load_binary(Module, "bin_literals", Code)
+               end).
+
+%% A process with files that are open, which are NIF resources: by address, size and reference count.
+files() ->
+    Me = self(),
+    Pid = spawn(fun() ->
+                        Files = [begin {ok, File} = file:open("/dev/null", [read, raw]), File end
+                                 || _ <- lists:seq(1, 4)],
+                        garbage_collect(),
+                        Me ! {files, self()},
+                        receive never -> Files end
+                end),
+    receive {files, Pid} -> ok end,
+    {magic_ref, Resources} = process_info(Pid, magic_ref),
+    [[Address, Size, Refc] || {Address, Size, Refc} <- Resources].
 
 begin_holding(Name, Shared) ->
     case Name of

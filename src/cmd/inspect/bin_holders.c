@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Holders of binaries that are no processes: tables, ports, literals; and NIF resources. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+#include "beam/code/modules.h"
+#include "beam/term/atoms.h"
+#include "beam/vm/ets.h"
+#include "beam/vm/ets_objects.h"
+#include "beam/vm/literals.h"
+#include "beam/vm/nif_resources.h"
+#include "beam/vm/persistent_terms.h"
+#include "beam/vm/ports.h"
+#include "cmd/inspect/bin.h"
+
+/* ---- tables and ports ------------------------------------------------------------------------ */
+
+/* Bytes of the binaries that were found to be used; each at most once. */
+static double sum_of_used(const struct holding *h)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < h->binaries.binaries.len; i++) {
+		const struct off_heap_binary *binary = &h->binaries.binaries.data[i];
+		const struct used_bytes *used = keytab_find(&h->used, binary->addr);
+
+		sum += (double)MIN(used ? used->bytes : 0, binary->size);
+	}
+	return sum;
+}
+
+static void add_used(struct holding *h, raddr binary, uint64_t bytes)
+{
+	struct used_bytes *used;
+
+	if (!binary)
+		return;
+	used = keytab_find(&h->used, binary);
+	if (!used)
+		used = keytab_add(&h->used, binary);
+	used->bytes += MIN(bytes, UINT64_MAX - used->bytes);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	raddr x = *(const raddr *)a, y = *(const raddr *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void take_object(void *arg, raddr first, const uint64_t *words, size_t nr)
+{
+	struct holding *h = arg;
+	size_t before = h->binaries.places.len, places;
+	struct binary_use *use;
+	raddr *list;
+
+	off_heap_add(h->b->node, h->b->cached, first, false, &h->binaries);
+	places = h->binaries.places.len - before;
+	if (!words)
+		h->use_unknown |= places > 0;
+	if (!words || !places)
+		return;
+	use = binary_use_new(h->b->node->identity.otp, h->binaries.places.data + before, places);
+	binary_use_words(use, words, nr);
+	list = xcalloc(places, sizeof(*list));
+	for (size_t i = 0; i < places; i++)
+		list[i] = h->binaries.places.data[before + i].binary;
+	qsort(list, places, sizeof(*list), by_address);
+	for (size_t i = 0; i < places; i++) {
+		if (i == 0 || list[i] != list[i - 1])
+			add_used(h, list[i], binary_use_of(use, list[i], UINT64_MAX));
+	}
+	free(list);
+	binary_use_free(use);
+}
+
+static const char *keep_text(struct bin *b, const char *text, size_t len)
+{
+	struct process_strings *strings = &b->source.strings;
+
+	return process_strings_get(strings, process_strings_add(strings, text, len))->text;
+}
+
+int bin_take_tables(struct bin *b, struct error *err)
+{
+	struct ets_list list = {0};
+	int rc = ets_read(b->node, &list, err);
+
+	for (size_t i = 0; !rc && i < list.len; i++) {
+		const struct ets_table *t = &list.data[i];
+		struct bin_row row = {.type = t->compressed ? "compressed table" : "table",
+				      .torn = t->torn};
+		const char *name;
+		struct holding h;
+		size_t len;
+
+		mem_cached_forget(b->cached);
+		holding_begin(&h, b);
+		h.binaries.unaligned = t->compressed;
+		rc = ets_off_heap_walk(b->node, t, take_object, &h, &b->torn_objects);
+		ets_id_format(t, row.id, sizeof(row.id));
+		name = beam_atom_text(b->node->atoms, t->name, &len);
+		if (name)
+			row.name = keep_text(b, name, len);
+		if (holding_add_row(&h, &row, 0) && !h.use_unknown)
+			b->rows.data[b->rows.len - 1].used = sum_of_used(&h);
+		holding_end(&h);
+	}
+	ets_list_free(&list);
+	return rc;
+}
+
+static void take_queued(void *arg, raddr binary, uint64_t used)
+{
+	struct holding *h = arg;
+
+	vec_push(&h->binaries.binaries, ((struct off_heap_binary){.addr = binary, .here = 1}));
+	h->binaries.references++;
+	add_used(h, binary, used);
+}
+
+int bin_take_ports(struct bin *b, struct error *err)
+{
+	struct port_list list = {0};
+	int rc = ports_read(b->node, &list, err);
+
+	for (size_t i = 0; !rc && i < list.len; i++) {
+		const struct port_facts *p = &list.data[i];
+		struct bin_row row = {.type = "port", .torn = p->torn};
+		struct holding h;
+
+		if (!p->queue_size)
+			continue;
+		holding_begin(&h, b);
+		row.torn |= !port_queue_walk(b->node, p->addr, take_queued, &h);
+		snprintf(row.id, sizeof(row.id), "#Port<0.%" PRIu64 ">", p->number);
+		if (p->name)
+			row.name = keep_text(b, p->name, strlen(p->name));
+		if (holding_add_row(&h, &row, 0))
+			b->rows.data[b->rows.len - 1].used = sum_of_used(&h);
+		holding_end(&h);
+	}
+	port_list_free(&list);
+	return rc;
+}
+
+/* ---- literals -------------------------------------------------------------------------------- */
+
+/* False: there is no row, as it refers to no binaries. */
+static bool take_area(struct bin *b, raddr area, struct bin_row *row)
+{
+	struct literal_area a;
+	struct binary_use *use;
+	struct holding h;
+	bool found = false;
+
+	if (!literal_area_read(b->node, area, &a) || !a.off_heap)
+		return false;
+	holding_begin(&h, b);
+	off_heap_add(b->node, b->node->mem, a.off_heap, false, &h.binaries);
+	found = holding_add_row(&h, row, 0);
+	if (found) {
+		use = binary_use_new(b->node->identity.otp, h.binaries.places.data,
+				     h.binaries.places.len);
+		b->rows.data[b->rows.len - 1].used =
+			holding_use(&h, use, binary_use_area(use, b->node, a.start, a.end));
+	}
+	holding_end(&h);
+	return found;
+}
+
+static void take_module(struct bin *b, const struct module *m, raddr code, const char *type)
+{
+	struct bin_row row = {.type = type};
+	size_t len;
+	const char *name = beam_atom_text(b->node->atoms, m->name, &len);
+
+	if (name)
+		row.name = keep_text(b, name, len);
+	if (code)
+		take_area(b, literal_area_of_code(b->node, code), &row);
+}
+
+static void take_persistent(struct bin *b, const struct persistent_term *t)
+{
+	struct bin_row row = {.type = "persistent term"};
+	struct strbuf key = STRBUF_INIT;
+
+	if (take_area(b, t->area, &row)) {
+		term_print(&b->source.reader, &key, t->key);
+		b->rows.data[b->rows.len - 1].name = keep_text(b, key.buf, key.len);
+	}
+	strbuf_free(&key);
+}
+
+void bin_take_literals(struct bin *b)
+{
+	struct persistent_terms terms = {0};
+	struct modules modules = {0};
+	struct error ignored;
+
+	b->no_literals = modules_read(&modules, b->node, &ignored) != 0;
+	for (size_t i = 0; i < modules.v.len; i++) {
+		take_module(b, &modules.v.data[i], modules.v.data[i].code, "literals");
+		take_module(b, &modules.v.data[i], modules.v.data[i].old_start, "old literals");
+	}
+	modules_free(&modules);
+	b->no_persistent = persistent_terms_read(&terms, b->node, &ignored) != 0;
+	for (size_t i = 0; i < terms.v.len; i++)
+		take_persistent(b, &terms.v.data[i]);
+	persistent_terms_free(&terms);
+}
+
+/* ---- NIF resources --------------------------------------------------------------------------- */
+
+struct resources {
+	struct bin *b;
+	size_t first; /* row of the first type */
+};
+
+/* The row of a type of resources, "module:type". */
+static uint32_t row_of_type(struct resources *r, const struct nif_resource *resource)
+{
+	struct bin *b = r->b;
+	struct bin_row row = {.type = "NIF resource", .used = NAN, .held = UINT64_MAX};
+	struct strbuf text = STRBUF_INIT;
+	const char *atom;
+	size_t len, i;
+
+	if ((atom = beam_atom_text(b->node->atoms, resource->module, &len)))
+		strbuf_add(&text, atom, len);
+	strbuf_addch(&text, ':');
+	if ((atom = beam_atom_text(b->node->atoms, resource->type, &len)))
+		strbuf_add(&text, atom, len);
+	row.name = keep_text(b, text.buf, text.len);
+	strbuf_free(&text);
+	for (i = r->first; i < b->rows.len && strcmp(b->rows.data[i].name, row.name) != 0; i++)
+		;
+	if (i == b->rows.len) {
+		vec_push(&b->rows, row);
+		vec_push(&b->pids, 0);
+	}
+	return (uint32_t)i;
+}
+
+static void take_resource(void *arg, const struct nif_resource *resource)
+{
+	struct resources *r = arg;
+	const struct magic_ref *m = keytab_find(&r->b->magic, resource->addr);
+	uint32_t at = row_of_type(r, resource);
+	struct bin_row *row = &r->b->rows.data[at];
+
+	row->binaries++;
+	row->references += m->found;
+	row->memory += resource->size;
+	row->share += resource->size;
+	row->largest = MAX(row->largest, resource->size);
+	bin_count(r->b, at, resource->addr, resource->size, resource->refc, m->found);
+}
+
+void bin_take_resources(struct bin *b)
+{
+	struct resources r = {.b = b, .first = b->rows.len};
+	raddr *addrs = xcalloc(b->magic.nr + 1, sizeof(*addrs));
+	size_t nr = 0;
+
+	for (const struct magic_ref *m = keytab_next(&b->magic, NULL); m;
+	     m = keytab_next(&b->magic, m))
+		addrs[nr++] = m->addr;
+	nif_resources_read(b->node, addrs, nr, take_resource, &r);
+	free(addrs);
+}
