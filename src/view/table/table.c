@@ -126,10 +126,36 @@ int table_check(const struct table *t, const struct table_options *o, struct err
 	return rc < 0 ? rc : sort_column(t, o, &columns[0], err);
 }
 
+static struct sort_key make_key(const struct table *t, const struct table_column *column, size_t i,
+				bool reverse)
+{
+	struct sort_key key = {.column = column,
+			       .row = (const char *)t->rows + i * t->row_size,
+			       .index = i,
+			       .sign = reverse ? -1 : 1};
+	struct strbuf text = STRBUF_INIT;
+
+	if (column && table_compares_text(column)) {
+		table_cell(column, &text, key.row, t->ctx);
+		key.text = strbuf_detach(&text, NULL);
+	}
+	return key;
+}
+
+/* Sorts keys and drops those behind the first `most`; returns how many are left. */
+static size_t keep_first(struct sort_key *keys, size_t nr, size_t most)
+{
+	qsort(keys, nr, sizeof(*keys), compare_keys);
+	for (size_t i = most; i < nr; i++)
+		free(keys[i].text);
+	return MIN(nr, most);
+}
+
 int table_order(const struct table *t, const struct table_options *o, size_t **order, size_t *nr,
 		struct error *err)
 {
-	bool reverse = o->sort && o->sort[0] == '-';
+	size_t most = o->limit && o->limit < t->nr_rows ? o->limit : t->nr_rows, nr_keys = 0;
+	bool reverse = o->sort && o->sort[0] == '-', dropped = false;
 	const struct table_column *column;
 	struct sort_key *keys;
 	int rc;
@@ -139,26 +165,27 @@ int table_order(const struct table *t, const struct table_options *o, size_t **o
 	rc = sort_column(t, o, &column, err);
 	if (rc)
 		return rc;
-	keys = xcalloc(t->nr_rows, sizeof(*keys));
-	for (size_t i = 0; i < t->nr_rows; i++) {
-		struct strbuf text = STRBUF_INIT;
+	/* Of a million rows of which twenty are shown only forty are ever sorted. */
+	keys = xcalloc(MIN(t->nr_rows, 2 * most), sizeof(*keys));
+	for (size_t i = 0; i < (column ? t->nr_rows : most); i++) {
+		struct sort_key key = make_key(t, column, i, reverse);
 
-		keys[i] = (struct sort_key){.column = column,
-					    .row = (const char *)t->rows + i * t->row_size,
-					    .index = i,
-					    .sign = reverse ? -1 : 1};
-		if (column && table_compares_text(column)) {
-			table_cell(column, &text, keys[i].row, t->ctx);
-			keys[i].text = strbuf_detach(&text, NULL);
+		if (dropped && compare_keys(&key, &keys[most - 1]) > 0) {
+			free(key.text);
+			continue;
 		}
+		if (nr_keys == 2 * most) {
+			nr_keys = keep_first(keys, nr_keys, most);
+			dropped = true;
+		}
+		keys[nr_keys++] = key;
 	}
 	if (column)
-		qsort(keys, t->nr_rows, sizeof(*keys), compare_keys);
-	*nr = o->limit && o->limit < t->nr_rows ? o->limit : t->nr_rows;
-	*order = xcalloc(*nr, sizeof(**order));
-	for (size_t i = 0; i < t->nr_rows; i++) {
-		if (i < *nr)
-			(*order)[i] = keys[i].index;
+		nr_keys = keep_first(keys, nr_keys, most);
+	*nr = nr_keys;
+	*order = xcalloc(nr_keys, sizeof(**order));
+	for (size_t i = 0; i < nr_keys; i++) {
+		(*order)[i] = keys[i].index;
 		free(keys[i].text);
 	}
 	free(keys);

@@ -139,6 +139,35 @@ static void rows_are_ordered_and_equal_ones_stay(void **state)
 	       "WEIGHT\n    7g\n  180g\n");
 }
 
+/* What is shown of many rows is the begin of all of them, in their order. */
+static void a_limit_leaves_the_first_rows(void **state)
+{
+	static const unsigned int limits[] = {1, 3, 20, 499, 500, 501, 999};
+	static const char *const sorts[] = {"weight", "-weight", "name", "-name", NULL};
+	struct fruit rows[1000];
+	struct table t = fruit_table(rows, ARRAY_SIZE(rows));
+	size_t *all, *first, nr_all, nr;
+
+	UNUSED(state);
+	srand(1);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		rows[i] = (struct fruit){fruits[rand() % 4].name, rand() % 100};
+	for (size_t s = 0; s < ARRAY_SIZE(sorts); s++) {
+		struct table_options o = {.sort = sorts[s]};
+
+		assert_int_equal(table_order(&t, &o, &all, &nr_all, NULL), 0);
+		assert_int_equal(nr_all, ARRAY_SIZE(rows));
+		for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+			o.limit = limits[i];
+			assert_int_equal(table_order(&t, &o, &first, &nr, NULL), 0);
+			assert_int_equal(nr, limits[i]);
+			assert_memory_equal(first, all, nr * sizeof(*all));
+			free(first);
+		}
+		free(all);
+	}
+}
+
 static void json_has_the_same_rows_in_the_same_order(void **state)
 {
 	struct table t = fruit_table(fruits, ARRAY_SIZE(fruits));
@@ -425,6 +454,7 @@ int main(void)
 		cmocka_unit_test(the_user_chooses_columns),
 		cmocka_unit_test(lines_are_as_wide_as_a_terminal),
 		cmocka_unit_test(rows_are_ordered_and_equal_ones_stay),
+		cmocka_unit_test(a_limit_leaves_the_first_rows),
 		cmocka_unit_test(json_has_the_same_rows_in_the_same_order),
 		cmocka_unit_test(unknown_columns_are_usage_errors),
 		cmocka_unit_test(more_columns_than_fit_are_refused),
