@@ -46,6 +46,37 @@ INLINE void collections(uint64_t process, struct event_thread *t, struct entered
 	}
 }
 
+/*
+ * Words on the heap of a process since its last collection, which left the high water mark at the
+ * top of the heap: those above it, and those in fragments.  Messages that a collection moves to the
+ * heap come after its mark, so they count as new.  If the heap was abandoned, as its collection was
+ * delayed (delay_garbage_collection(), erl_gc.c of OTP 25 to 29), words above the mark of that heap
+ * count, and all of the fragment that is the heap now; from OTP 27 on that mark is in the word
+ * after the end of the fragment.
+ */
+INLINE void gc_read_fresh(uint64_t process, struct entered_gc *gc, uint64_t mark,
+			  uint64_t fragments)
+{
+	uint64_t start = gc->start, top = gc->htop, abandoned = 0, used = gc->heap;
+
+	if (!read_u64(process + config.layout.process_abandoned_heap, &abandoned))
+		return;
+	if (abandoned) {
+		if ((gc->flags & F_ABANDONED_HEAP_USE) &&
+		    !read_u64(abandoned + 8 * (gc->heap - 1), &used))
+			return;
+		fragments += (top - start) / 8;
+		start = abandoned;
+		top = start + 8 * used;
+		if ((mark < start || mark > top) && !read_u64(gc->hend, &mark))
+			return;
+	}
+	if (mark < start || mark > top)
+		return;
+	gc->left = (mark - start) / 8;
+	gc->fresh = (top - mark) / 8 + fragments;
+}
+
 /* This and gc_read_old() read a part of struct process each, into the same memory of the thread, as
  * the BPF stack is too small for both. */
 INLINE void gc_read_young(uint64_t process, struct event_thread *t, struct entered_gc *gc)
@@ -55,11 +86,15 @@ INLINE void gc_read_young(uint64_t process, struct event_thread *t, struct enter
 
 	part_add(&p, config.layout.process_flags);
 	gc->epid = gc->flags = 0;
+	gc->start = gc->htop = gc->hend = 0;
 	gc->heap = EVENT_UNKNOWN;
 	if (!part_read(&p))
 		return;
 	part_u64(&p, config.layout.process_id, &gc->epid);
 	part_u32(&p, config.layout.process_flags, &gc->flags);
+	part_u64(&p, config.layout.process_heap, &gc->start);
+	part_u64(&p, config.layout.process_htop, &gc->htop);
+	part_u64(&p, config.layout.process_hend, &gc->hend);
 	if (!part_u64(&p, config.layout.process_heap_sz, &gc->heap))
 		gc->heap = EVENT_UNKNOWN;
 }
@@ -69,18 +104,25 @@ INLINE void gc_read_old(uint64_t process, struct event_thread *t, struct entered
 	struct part p =
 		part_of(process, config.layout.process_old_hend, config.layout.process_state,
 			t->process_part, sizeof(t->process_part));
-	uint64_t start = 0, end = 0;
+	uint64_t start = 0, end = 0, top = 0, mark = 0, fragments = 0;
 
 	part_add(&p, config.layout.process_gen_gcs);
 	part_add(&p, config.layout.process_max_gen_gcs);
 	part_add(&p, config.layout.process_old_heap);
-	gc->old_heap = EVENT_UNKNOWN;
+	part_add(&p, config.layout.process_high_water);
+	gc->old_heap = gc->fresh = gc->left = gc->older = gc->binaries = EVENT_UNKNOWN;
 	gc->state = gc->gen_gcs = gc->max_gen_gcs = 0;
 	if (!part_read(&p))
 		return;
 	if (part_u64(&p, config.layout.process_old_heap, &start) &&
 	    part_u64(&p, config.layout.process_old_hend, &end))
 		gc->old_heap = start && end >= start ? (end - start) / 8 : 0;
+	if (part_u64(&p, config.layout.process_high_water, &mark) &&
+	    part_u64(&p, config.layout.process_mbuf_sz, &fragments))
+		gc_read_fresh(process, gc, mark, fragments);
+	if (part_u64(&p, config.layout.process_old_htop, &top) && gc->left != EVENT_UNKNOWN)
+		gc->older = gc->left + (top - start) / 8;
+	part_u64(&p, config.layout.process_off_heap_overhead, &gc->binaries);
 	part_u32(&p, config.layout.process_state, &gc->state);
 	part_u16(&p, config.layout.process_gen_gcs, &gc->gen_gcs);
 	part_u16(&p, config.layout.process_max_gen_gcs, &gc->max_gen_gcs);
@@ -157,10 +199,28 @@ INLINE void gc_counting_ends(struct event_thread *t, struct entered_gc *now)
 	t->gc_known.epoch = gc_epoch();
 }
 
-INLINE void gc_read(uint64_t process, struct event_thread *t, struct entered_gc *gc)
+INLINE void gc_read_heaps(uint64_t process, struct event_thread *t, struct entered_gc *gc)
 {
 	gc_read_young(process, t, gc);
 	gc_read_old(process, t, gc);
+}
+
+/* Reads the heaps of a process into event_thread.now, as the BPF stack of other programs is too small
+ * for it.  0 = failed. */
+GLOBAL_FN int heaps_read(uint64_t process)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
+
+	if (!t)
+		return 0;
+	gc_read_heaps(process, t, &t->now);
+	return 1;
+}
+
+INLINE void gc_read(uint64_t process, struct event_thread *t, struct entered_gc *gc)
+{
+	gc_read_heaps(process, t, gc);
 	collections(process, t, gc);
 }
 
@@ -246,22 +306,55 @@ INLINE void gc_start(enum event_kind kind, uint64_t ts_ns, uint64_t epid, uint16
 	event_end(rec, 3);
 }
 
+/* What a collection found that was new: words, how many of them it kept; words of binaries. */
+struct gc_new {
+	uint64_t allocated, survived, binaries;
+};
+
+/*
+ * A minor collection moves what is older than the mark to the old heap, so that all that it leaves
+ * on the young heap is new.  A major one leaves both together: what is more than there was before is
+ * new.  Of binaries those count that the young heap no longer refers to: they are gone, or old.
+ */
+INLINE struct gc_new gc_found(bool minor, const struct entered_gc *was,
+			      const struct entered_gc *now)
+{
+	struct gc_new new = {was->fresh, EVENT_UNKNOWN, EVENT_UNKNOWN};
+
+	if (was->fresh != EVENT_UNKNOWN && now->left != EVENT_UNKNOWN &&
+	    (minor || was->older != EVENT_UNKNOWN)) {
+		new.survived = now->left;
+		if (!minor)
+			new.survived -= was->older < now->left ? was->older : now->left;
+		if (new.survived > was->fresh)
+			new.survived = was->fresh;
+	}
+	if (was->binaries != EVENT_UNKNOWN && now->binaries != EVENT_UNKNOWN)
+		new.binaries = was->binaries > now->binaries ? was->binaries - now->binaries : 0;
+	return new;
+}
+
 INLINE void gc_end(enum event_kind kind, uint64_t ts_ns, uint64_t epid, uint16_t flags,
-		   uint64_t reclaimed, uint64_t duration_ns, const struct entered_gc *now)
+		   uint64_t reclaimed, uint64_t duration_ns, const struct entered_gc *now,
+		   const struct gc_new *new)
 {
 	struct rec_raw_event *rec;
 
 	if (!wanted(kind))
 		return;
 	count_sums(kind, reclaimed, duration_ns);
-	rec = event_begin_short(kind, ts_ns, epid, flags, 4);
+	rec = event_begin_short(kind, ts_ns, epid, flags, 8);
 	if (!rec)
 		return;
 	rec->values[0] = reclaimed;
 	rec->values[1] = now->heap;
 	rec->values[2] = now->old_heap;
 	rec->values[3] = duration_ns;
-	event_end(rec, 4);
+	rec->values[4] = EVENT_UNKNOWN; /* no margin of error */
+	rec->values[5] = new->allocated;
+	rec->values[6] = new->survived;
+	rec->values[7] = new->binaries;
+	event_end(rec, 8);
 }
 
 /* Emits process_heap_grow or process_heap_shrink if the collection changed the size of the heap. */
@@ -319,7 +412,9 @@ INLINE bool gc_from_usdt(void)
 INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_ns)
 {
 	const struct entered_gc *was = &t->gc;
-	struct entered_gc now = {};
+	struct entered_gc *now = &t->now;
+	const struct gc_new none = {0, 0, 0};
+	struct gc_new new;
 	uint64_t epid = was->epid, reclaimed, ns = between_probes(was->ts_ns, ts_ns);
 	bool minor, done, killed, fell;
 	uint16_t flags = 0;
@@ -327,21 +422,21 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 	if (config.gc_longer_than_ns && ns <= config.gc_longer_than_ns)
 		return;
 	if (counts_all())
-		gc_counting_ends(t, &now);
+		gc_counting_ends(t, now);
 	else
-		gc_read(was->process, t, &now);
+		gc_read(was->process, t, now);
 	minor = was->gen_gcs < was->max_gen_gcs && !(was->flags & F_NEED_FULLSWEEP);
-	killed = (now.state & ~was->state) & PSFLG_EXITING;
+	killed = (now->state & ~was->state) & PSFLG_EXITING;
 	if (was->dirty)
 		done = !killed && !(was->flags & (F_DISABLE_GC | F_DELAY_GC)) &&
 		       !(was->state & PSFLG_EXITING);
 	else
-		done = now.collections != was->collections;
+		done = now->collections != was->collections;
 	if (counts_all() && !done && minor && !was->dirty)
-		read_u32(was->process + config.layout.process_flags, &now.flags);
+		read_u32(was->process + config.layout.process_flags, &now->flags);
 	/* The minor collection did not free enough, and a dirty scheduler is to do a major one. */
-	fell = !done && minor && !was->dirty && (now.flags & F_DIRTY_MAJOR_GC) &&
-	       (now.flags & ~was->flags & F_NEED_FULLSWEEP);
+	fell = !done && minor && !was->dirty && (now->flags & F_DIRTY_MAJOR_GC) &&
+	       (now->flags & ~was->flags & F_NEED_FULLSWEEP);
 	if (!done && !fell && !killed)
 		return;
 	event_seen(was->process, epid, ts_ns);
@@ -351,24 +446,27 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 	if (!done && !fell)
 		return; /* killed as its heap would exceed the limit: no end */
 	flags = event_stack(ctx, was->process, ts_ns);
-	reclaimed = !config.counting || config.count_sums ? gc_reclaimed(was, &now) : EVENT_UNKNOWN;
+	reclaimed = !config.counting || config.count_sums ? gc_reclaimed(was, now) : EVENT_UNKNOWN;
 	if (gc_from_usdt()) {
 		/* USDT probes give start and end; only the events at the end of this function are
 		 * needed. */
 	} else if (fell) {
-		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, 0, ns, &now);
-	} else if (minor && now.gen_gcs != 0) {
-		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, reclaimed, ns, &now);
+		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, 0, ns, now, &none);
+	} else if (minor && now->gen_gcs != 0) {
+		new = gc_found(true, was, now);
+		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, reclaimed, ns, now, &new);
 	} else {
 		if (minor) {
 			/* When the minor collection ended and the major one began is not seen. */
-			gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, 0, EVENT_UNKNOWN, was);
+			gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, 0, EVENT_UNKNOWN, was,
+			       &none);
 			gc_start(EVENT_GC_MAJOR_START, ts_ns, epid, 0, was);
 		}
-		gc_end(EVENT_GC_MAJOR_END, ts_ns, epid, flags, reclaimed, ns, &now);
+		new = gc_found(false, was, now);
+		gc_end(EVENT_GC_MAJOR_END, ts_ns, epid, flags, reclaimed, ns, now, &new);
 	}
-	gc_heap_resized(ts_ns, epid, flags, was, &now);
-	gc_took_long(ctx, ts_ns, epid, minor && now.gen_gcs != 0, ns, was, &now);
+	gc_heap_resized(ts_ns, epid, flags, was, now);
+	gc_took_long(ctx, ts_ns, epid, minor && now->gen_gcs != 0, ns, was, now);
 }
 
 EVENT_RETURN(event_gc_return)

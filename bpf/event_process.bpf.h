@@ -6,7 +6,7 @@
 #define EBEAM_BPF_EVENT_PROCESS_H
 
 #include "abi/vm.h"
-#include "event_values.bpf.h"
+#include "event_gc.bpf.h"
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
@@ -109,6 +109,7 @@ EVENT_RETURN(event_spawn_return)
 EVENT_ENTRY(event_exit)
 {
 	uint64_t ts_ns, process = ctx->di, epid;
+	struct event_thread *t;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
@@ -120,20 +121,28 @@ EVENT_ENTRY(event_exit)
 	ts_ns = event_now();
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
+	t = thread_here();
+	if (!t)
+		return 0;
+	heaps_read(process);
 	/* Most reasons are immediates, such as normal. */
 	if (!has_words(ctx->si)) {
-		rec = event_begin_short(EVENT_PROCESS_EXIT, ts_ns, epid, flags, 1);
+		rec = event_begin_short(EVENT_PROCESS_EXIT, ts_ns, epid, flags, 3);
 		if (rec) {
 			rec->values[0] = ctx->si;
-			event_end(rec, 1);
+			rec->values[1] = t->now.fresh;
+			rec->values[2] = t->now.binaries;
+			event_end(rec, 3);
 		}
 		return 0;
 	}
 	rec = event_begin_term(EVENT_PROCESS_EXIT, ts_ns, epid, flags);
 	if (rec) {
 		rec->values[0] = ctx->si;
+		rec->values[1] = t->now.fresh;
+		rec->values[2] = t->now.binaries;
 		copy_term(ctx->si);
-		event_end_term(rec, 1);
+		event_end_term(rec, 3);
 	}
 	return 0;
 }
@@ -284,29 +293,49 @@ EVENT_ENTRY(event_unregister)
 	return 0;
 }
 
+/* What is new on the heap of a process that hibernates: erts_hibernate() collects all of it, unless a
+ * message has come (beam_common.c of OTP 25 to 29). */
+GLOBAL_FN int hibernate_read(uint64_t process)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
+
+	if (!t)
+		return 0;
+	if (queue_len(process) != 0)
+		t->now.fresh = t->now.binaries = 0;
+	else
+		gc_read_heaps(process, t, &t->now);
+	return 1;
+}
+
 /* A process hibernates.  regs: address of module, function and arguments to continue with; 0: it
  * continues where it is. */
 INLINE int hibernates(struct pt_regs *ctx, uint64_t process, uint64_t regs)
 {
 	uint64_t ts_ns, epid, reg[3] = {0, 0, TERM_NIL};
+	struct event_thread *t = thread_here();
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
 	if (counts_all())
 		return count_if_wanted(EVENT_PROCESS_HIBERNATE);
 	epid = epid_of(process);
-	if (!wanted_of(EVENT_PROCESS_HIBERNATE, epid) ||
+	if (!t || !wanted_of(EVENT_PROCESS_HIBERNATE, epid) ||
 	    (regs && !read_user(regs, reg, sizeof(reg))))
 		return 0;
 	ts_ns = event_now();
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin_short(EVENT_PROCESS_HIBERNATE, ts_ns, epid, flags, 3);
+	hibernate_read(process);
+	rec = event_begin_short(EVENT_PROCESS_HIBERNATE, ts_ns, epid, flags, 5);
 	if (rec) {
 		rec->values[0] = reg[0];
 		rec->values[1] = reg[1];
 		rec->values[2] = (uint64_t)list_length(reg[2]);
-		event_end(rec, 3);
+		rec->values[3] = t->now.fresh;
+		rec->values[4] = t->now.binaries;
+		event_end(rec, 5);
 	}
 	return 0;
 }

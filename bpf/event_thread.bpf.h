@@ -38,6 +38,10 @@ struct event_switches switches = {};
 /* A collection that a thread has entered and not left yet; of an older epoch it is ignored. */
 struct entered_gc {
 	uint64_t process, epid, ts_ns, need, heap, old_heap, collections, reclaimed;
+	uint64_t start, htop, hend; /* of the young heap */
+	/* Words since the last collection; older ones on the young heap, and on both heaps; words of
+	 * large binaries to which the young heap refers. */
+	uint64_t fresh, left, older, binaries;
 	uint64_t used, last_message; /* if dirty: words in use; last message of the queues */
 	uint32_t flags, state, dirty;
 	uint16_t gen_gcs, max_gen_gcs;
@@ -73,6 +77,7 @@ struct event_thread {
 	uint64_t esdp;	/* ErtsSchedulerData, known from the first collection on; 0 = not yet */
 	uint64_t dirty; /* esdp is of a dirty scheduler */
 	struct entered_gc gc, usdt_gc;
+	struct entered_gc now;			  /* a process as it is when a probe is hit */
 	uint64_t process_part[EBEAM_GC_PART / 8]; /* buffer for a struct part of struct process */
 	/* If events are only counted: counters of this scheduler after the last collection. */
 	struct {

@@ -303,21 +303,25 @@ EVENT_ENTRY(event_usdt_hibernate)
 	uint64_t ts_ns = event_now(), process, epid;
 	struct rec_raw_event *rec;
 	struct usdt_hit hit;
+	struct event_thread *t = thread_here();
 	uint16_t flags;
 
 	if (counts_all())
 		return count_if_wanted(EVENT_PROCESS_HIBERNATE);
-	if (!usdt_begin(ctx, &hit))
+	if (!t || !usdt_begin(ctx, &hit))
 		return 0;
 	epid = usdt_pid(usdt_arg(&hit, 0), &process);
 	if (!wanted_of(EVENT_PROCESS_HIBERNATE, epid))
 		return 0;
 	event_seen(process, epid, ts_ns);
 	flags = usdt_stack(ctx, process, ts_ns);
+	hibernate_read(process);
 	rec = event_begin(EVENT_PROCESS_HIBERNATE, ts_ns, epid, flags, EVENT_TEXT_BLOCKS);
 	if (rec) {
 		usdt_copy_text(rec, usdt_arg(&hit, 1));
-		event_end(rec, 3);
+		rec->values[3] = t->now.fresh;
+		rec->values[4] = t->now.binaries;
+		event_end(rec, 5);
 	}
 	return 0;
 }
@@ -381,8 +385,8 @@ EVENT_ENTRY(event_usdt_gc_start)
 	t->usdt_gc.process = 0;
 	if (!process || (config.event_epid && config.event_epid != epid))
 		return 0;
-	t->usdt_gc.heap = heap_words(process);
-	t->usdt_gc.old_heap = old_heap_words(process);
+	heaps_read(process);
+	t->usdt_gc = t->now;
 	t->usdt_gc.need = usdt_arg(&hit, 1);
 	if (t->usdt_gc.need != EVENT_UNKNOWN)
 		t->usdt_gc.need = (uint32_t)t->usdt_gc.need;
@@ -400,7 +404,7 @@ EVENT_ENTRY(event_usdt_gc_end)
 {
 	uint64_t ts_ns = bpf_ktime_get_ns(), process, epid, ns;
 	struct event_thread *t = thread_here();
-	struct entered_gc now = {};
+	struct gc_new new = {0, 0, 0};
 	enum event_kind kind;
 	struct usdt_hit hit;
 	uint16_t flags;
@@ -419,10 +423,12 @@ EVENT_ENTRY(event_usdt_gc_end)
 		gc_start(kind == EVENT_GC_MINOR_END ? EVENT_GC_MINOR_START : EVENT_GC_MAJOR_START,
 			 t->usdt_gc.ts_ns, epid, 0, &t->usdt_gc);
 	}
-	now.heap = heap_words(process);
-	now.old_heap = old_heap_words(process);
+	heaps_read(process);
+	/* A collection makes a new heap, unless it gave up: then another will find what is new. */
+	if (t->now.start != t->usdt_gc.start)
+		new = gc_found(kind == EVENT_GC_MINOR_END, &t->usdt_gc, &t->now);
 	flags = usdt_stack(ctx, process, ts_ns);
-	gc_end(kind, ts_ns, epid, flags, usdt_arg(&hit, 1), ns, &now);
+	gc_end(kind, ts_ns, epid, flags, usdt_arg(&hit, 1), ns, &t->now, &new);
 	return 0;
 }
 

@@ -15,6 +15,7 @@ OF_EVENTS = {"wait": "process_scheduled,message_queued"}
 
 class Weighed:
     """A capture of a mode while a workload answers a question, and the profile of it."""
+    module = "weighing"
 
     def __init__(self, ctx, node, mode, *question, args=()):
         need_events(ctx)
@@ -24,7 +25,7 @@ class Weighed:
         else:
             watch = Watch(ctx, node, "--mode", mode, *args, "-o", self.path, json_lines=False,
                           command="record")
-        self.truth = node.ask("weighing", *question)
+        self.truth = node.ask(self.module, *question)
         watch.end()
         self.err = watch.err
         check_equal(watch.process.returncode, 0, f"exit code; {watch.err}")

@@ -143,7 +143,7 @@ int options_mode(const struct options *opt, const struct weight_mode **mode, str
 	*mode = weight_mode_find(name, opt->weight);
 	if (opt->weight && !*mode)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--weight goes with --mode gc, not with --mode %s", name);
+				 "--weight %s does not go with --mode %s", opt->weight, name);
 	return 0;
 }
 
@@ -257,7 +257,9 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_MODE] = {0, "mode", "MODE",
 		"what is recorded", "cpu", NAME(mode, word_mode)},
 	[OPTION_WEIGHT] = {0, "weight", "WHAT",
-		"of --mode gc: its time, or the words that it reclaimed", "time",
+		"of --mode gc: its time, or the words that it reclaimed; of --mode alloc: words that "
+		"were allocated, or those that survived a collection, or bytes of large binaries",
+		"time; of alloc allocated",
 		NAME(weight, word_weight)},
 	[OPTION_CALL_WEIGHT] = {0, "weight", "WHAT",
 		"of a flame graph: how many calls, or the time that they took", "calls",

@@ -152,12 +152,31 @@ static void begin_warning(struct event_profile *ep)
 		strbuf_addch(&ep->warnings, '\n');
 }
 
+/* What processes allocated between their last collection and their end counts only then. */
+static void warn_of_unrecorded(struct event_profile *ep, uint64_t kinds)
+{
+	const char *before = "not recorded: ";
+
+	if (!kinds || (ep->mode->source != WEIGHT_ALLOCATED &&
+		       ep->mode->source != WEIGHT_BINARIES && ep->mode->source != WEIGHT_SURVIVED))
+		return;
+	begin_warning(ep);
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (!(kinds >> kind & 1))
+			continue;
+		strbuf_addf(&ep->warnings, "%s%s", before, event_rows[kind].name);
+		before = ", ";
+	}
+	strbuf_addstr(&ep->warnings, "; what was allocated up to these is missing");
+}
+
 static void warn_of_counts(struct event_profile *ep)
 {
 	const struct event_weights_counts *c = event_weights_counts(ep->weights);
 	const char *spell = ep->mode->source == WEIGHT_ON ? "slices" : "waits";
 	char time[32];
 
+	warn_of_unrecorded(ep, c->unrecorded);
 	if (c->unknown) {
 		begin_warning(ep);
 		strbuf_addf(&ep->warnings, "not counted: %" PRIu64 " %s", c->unknown,

@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/keytab.h"
+#include "base/vec.h"
 #include "base/xalloc.h"
 #include "model/stream/call_follow.h"
 
@@ -18,10 +19,20 @@
 	"messages off heap)"
 #define NO_RECLAIM  "collections that did not report how much they reclaimed"
 #define NO_DURATION "collections whose duration is not known"
+#define NO_NEW                                                                                     \
+	"collections and exits that did not report what was allocated (older versions of ebeam "   \
+	"did not record it, nor do samples, as of --longer-than 5ms)"
+#define ALLOCATING (GC_ENDS | KIND(PROCESS_EXIT) | KIND(PROCESS_HIBERNATE))
 
 const struct weight_mode weight_modes[] = {
 	{"gc", "time", WEIGHT_GC_TIME, "ns", "time in GC", GC_ENDS, GC_ENDS, NO_DURATION},
 	{"gc", "words", WEIGHT_GC_WORDS, "words", "reclaimed by GC", GC_ENDS, GC_ENDS, NO_RECLAIM},
+	{"alloc", "allocated", WEIGHT_ALLOCATED, "words", "words allocated", ALLOCATING, GC_ENDS,
+	 NO_NEW},
+	{"alloc", "survived", WEIGHT_SURVIVED, "words", "allocated words that survived", GC_ENDS,
+	 GC_ENDS, NO_NEW},
+	{"alloc", "binaries", WEIGHT_BINARIES, "bytes", "bytes of large binaries", ALLOCATING,
+	 GC_ENDS, NO_NEW},
 	{"msg", NULL, WEIGHT_MESSAGE, "bytes", "bytes sent", KIND(MESSAGE_SEND), KIND(MESSAGE_SEND),
 	 NO_SIZE},
 	{"sched", NULL, WEIGHT_ON, "ns", "time on schedulers", KIND(PROCESS_SCHEDULED),
@@ -55,6 +66,11 @@ struct spell {
 	bool suspended; /* suspended: a message does not make it runnable */
 };
 
+struct held {
+	struct event sample;
+	enum event_kind from;
+};
+
 struct event_weights {
 	const struct weight_mode *mode;
 	event_weights_fn *emit;
@@ -62,6 +78,8 @@ struct event_weights {
 	struct event_weights_counts counts;
 	struct keytab spells;	  /* struct spell, by epid */
 	struct call_pairs *pairs; /* of WEIGHT_CALL_TIME, else NULL */
+	/* Samples that are scaled by the coverage of their own kind when it is known. */
+	VEC(struct held) held;
 	uint32_t max;
 };
 
@@ -93,6 +111,7 @@ void event_weights_close(struct event_weights *w)
 		return;
 	keytab_free(&w->spells);
 	call_pairs_close(w->pairs);
+	vec_free(&w->held);
 	free(w);
 }
 
@@ -119,19 +138,27 @@ static struct spell *find_or_add(struct event_weights *w, uint64_t epid)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-static void emit(struct event_weights *w, const struct spell *of, enum sample_kind kind,
-		 uint64_t ts_ns, uint64_t weight)
+static struct event sample_of(const struct spell *of, enum sample_kind kind, uint64_t ts_ns,
+			      uint64_t weight)
 {
 	struct event sample = {.type = REC_SAMPLE, .ts_ns = ts_ns};
 
-	if (!weight)
-		return;
 	sample.u.sample.process = of->process;
 	sample.u.sample.stack = of->stack;
 	sample.u.sample.thread = of->thread;
 	sample.u.sample.weight = weight;
 	sample.u.sample.kind = kind;
 	sample.u.sample.status = (enum sample_status)of->status;
+	return sample;
+}
+
+static void emit(struct event_weights *w, const struct spell *of, enum sample_kind kind,
+		 uint64_t ts_ns, uint64_t weight)
+{
+	const struct event sample = sample_of(of, kind, ts_ns, weight);
+
+	if (!weight)
+		return;
 	w->counts.samples++;
 	w->emit(w->arg, &sample);
 }
@@ -175,6 +202,95 @@ static void weigh_gc(struct event_weights *w, enum event_kind kind, const struct
 	    event_value(ev, EVENT_AT(GC_MINOR_END, RECLAIMED)) == 0)
 		return;
 	weigh(w, ev, SAMPLE_GC, event_value(ev, field));
+}
+
+/* Where an event has what is new; no field = not for this weight. */
+#define NO_FIELD UINT8_MAX
+static const struct {
+	enum event_kind kind;
+	uint8_t allocated, survived, binaries;
+} new_fields[] = {
+	{EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, ALLOCATED), EVENT_AT(GC_MINOR_END, SURVIVED),
+	 EVENT_AT(GC_MINOR_END, BINARIES)},
+	{EVENT_GC_MAJOR_END, EVENT_AT(GC_MAJOR_END, ALLOCATED), EVENT_AT(GC_MAJOR_END, SURVIVED),
+	 EVENT_AT(GC_MAJOR_END, BINARIES)},
+	{EVENT_PROCESS_EXIT, EVENT_AT(PROCESS_EXIT, ALLOCATED), NO_FIELD,
+	 EVENT_AT(PROCESS_EXIT, BINARIES)},
+	{EVENT_PROCESS_HIBERNATE, EVENT_AT(PROCESS_HIBERNATE, ALLOCATED), NO_FIELD,
+	 EVENT_AT(PROCESS_HIBERNATE, BINARIES)},
+};
+
+/* The stack from its innermost Erlang function on: C functions that ask for a collection are not what
+ * allocates.  The whole stack if it has none, as at the end of a process. */
+static uint32_t erlang_part(const struct names *names, uint32_t stack)
+{
+	uint32_t part = stack;
+
+	for (const struct name_stack *s; (s = names_stack(names, part)); part = s->parent) {
+		const struct name_frame *frame = names_frame(names, s->frame);
+		const struct name_function *f =
+			frame ? names_function(names, frame->function) : NULL;
+
+		if (f && (f->kind == FRAME_ERLANG || f->kind == FRAME_BIF || f->kind == FRAME_NIF))
+			return part;
+	}
+	return stack;
+}
+
+/* Words become bytes, and of kinds with a coverage of their own samples are held. */
+static void weigh_words(struct event_weights *w, const struct event_stream *s,
+			const struct event *ev, enum event_kind kind, uint64_t words)
+{
+	bool binaries = w->mode->source == WEIGHT_BINARIES;
+	enum sample_kind shown = binaries ? SAMPLE_BINARY : SAMPLE_ERLANG;
+	uint64_t unit = binaries ? WORD_SIZE : 1;
+	struct spell of = {0};
+
+	if (words > UINT64_MAX / (2 * WORD_SIZE)) {
+		w->counts.unknown++;
+		return;
+	}
+	take_facts(&of, ev);
+	of.stack = erlang_part(s->names, of.stack);
+	if (w->mode->scaled_by >> kind & 1)
+		emit(w, &of, shown, ev->ts_ns, words * unit);
+	else if (words)
+		vec_push(&w->held,
+			 ((struct held){sample_of(&of, shown, ev->ts_ns, words * unit), kind}));
+}
+
+static void weigh_new(struct event_weights *w, const struct event_stream *s, enum event_kind kind,
+		      const struct event *ev)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(new_fields); i++) {
+		uint8_t field = new_fields[i].allocated;
+
+		if (new_fields[i].kind != kind)
+			continue;
+		if (w->mode->source == WEIGHT_SURVIVED)
+			field = new_fields[i].survived;
+		else if (w->mode->source == WEIGHT_BINARIES)
+			field = new_fields[i].binaries;
+		if (field != NO_FIELD)
+			weigh_words(w, s, ev, kind, event_value(ev, field));
+	}
+}
+
+/* Emits what was held, so that the scale of all makes it as large as its own coverage would. */
+static void emit_held(struct event_weights *w, const struct event_stream *s)
+{
+	double share = coverage_share_of(&s->coverage, w->mode->scaled_by);
+
+	for (size_t i = 0; i < w->held.len; i++) {
+		struct event *sample = &w->held.data[i].sample;
+		double own = coverage_share(&s->coverage, w->held.data[i].from);
+		double weight = (double)sample->u.sample.weight * share / own;
+
+		sample->u.sample.weight = weight < 1 ? 1 : (uint64_t)(weight + 0.5);
+		w->counts.samples++;
+		w->emit(w->arg, sample);
+	}
+	w->held.len = 0;
 }
 
 static void weigh_message(struct event_weights *w, enum event_kind kind, const struct event *ev)
@@ -358,6 +474,11 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 	case WEIGHT_GC_WORDS:
 		weigh_gc(w, kind, ev);
 		break;
+	case WEIGHT_ALLOCATED:
+	case WEIGHT_SURVIVED:
+	case WEIGHT_BINARIES:
+		weigh_new(w, s, kind, ev);
+		break;
 	case WEIGHT_MESSAGE:
 		weigh_message(w, kind, ev);
 		break;
@@ -380,6 +501,8 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 
 void event_weights_finish(struct event_weights *w, const struct event_stream *s, uint64_t end_ns)
 {
+	w->counts.unrecorded = w->mode->kinds & ~s->watched;
+	emit_held(w, s);
 	if (w->pairs) {
 		/* First, as this moves calls that have ended unseen to call_pairs_unseen(). */
 		w->counts.unknown += call_pairs_under_way(w->pairs);

@@ -4,6 +4,10 @@
  * in which processes wait.  Pure: events in, samples out.
  *
  *   gc     one sample for each collection: its time, or the words that it reclaimed
+ *   alloc  one for each collection: words on the heap that are new since the last one of the process
+ *          (or how many of them survived), as what fills a heap is a sample of who allocates; and one
+ *          for each process that exits or hibernates, which no collection counts.  Large binaries
+ *          likewise, in bytes.
  *   msg    one for each message that was copied: its bytes
  *   sched  one for each time slice, with the stack at its end: its time from in to out.  (`record`
  *          without a capture instead takes the samples of `wall` that are on schedulers, unless
@@ -37,6 +41,9 @@
 enum weight_source {
 	WEIGHT_GC_TIME,
 	WEIGHT_GC_WORDS,
+	WEIGHT_ALLOCATED,
+	WEIGHT_SURVIVED,
+	WEIGHT_BINARIES,
 	WEIGHT_MESSAGE,
 	WEIGHT_ON,
 	WEIGHT_OFF,
@@ -50,10 +57,11 @@ struct weight_mode {
 	const char *name;   /* "gc" */
 	const char *weight; /* "time", "words"; NULL = only one weight */
 	enum weight_source source;
-	const char *unit;    /* "ns", "words", "bytes" */
-	const char *title;   /* "time in GC" */
-	uint64_t kinds;	     /* events that it needs, as a bit set */
-	uint64_t scaled_by;  /* of these, kinds whose coverage scales the result */
+	const char *unit;   /* "ns", "words", "bytes" */
+	const char *title;  /* "time in GC" */
+	uint64_t kinds;	    /* events that it needs, as a bit set */
+	uint64_t scaled_by; /* of these, kinds whose coverage scales the result; of WEIGHT_ALLOCATED
+			      * and WEIGHT_BINARIES others are scaled by their own */
 	const char *unknown; /* events without weight: plural, with the reason */
 };
 
@@ -91,6 +99,7 @@ struct event_weights_counts {
 	uint64_t gaps;		/* times not counted: events may be missing */
 	uint64_t overflow;	/* not counted: too many processes */
 	uint64_t alone;		/* calls with the last caller only, without stack */
+	uint64_t unrecorded;	/* kinds of the mode that were not recorded: a bit set */
 };
 
 struct event_weights;
