@@ -23,7 +23,7 @@
 
 -define(PARTS, [lists, tuples, floats, maps, binaries, appended]).
 
-%% Not tail-recursive: the function is on the stack while it allocates.
+%% All but bignums ask for a collection where the heap is full.  Not tail-recursive: the function is on the stack while it allocates.
 part(lists, N) -> R = make_list(N, []), length(R);
 part(tuples, N) -> R = make_tuples(N, {}), tuple_size(R);
 part(floats, N) -> R = make_floats(N, 1.5), trunc(R);
@@ -47,7 +47,7 @@ make_bignums(0, B) -> B;
 make_bignums(N, B) -> make_bignums(N - 1, B + N).
 
 make_maps(0, M) -> M;
-make_maps(N, #{a := A} = M) -> make_maps(N - 1, M#{a => A + 1}).
+make_maps(N, #{a := A, b := B} = M) -> make_maps(N - 1, M#{a => B, b => A + 1}).
 
 make_binaries(0, B) -> B;
 make_binaries(N, _) -> make_binaries(N - 1, <<N:64, N:64, N:64, N:32>>).
@@ -76,24 +76,25 @@ traced(P, Fun) ->
     Result = Fun(),
     Ref = erlang:trace_delivered(P),
     receive {trace_delivered, P, Ref} -> ok end,
-    {Result, new_words(P)}.
+    {Result, new_words(traces(P))}.
 
-%% A minor collection that becomes a major one leaves the heap as it was; by then traces have added some words
-%% of their own.
-new_words(P) ->
-    receive
-        {trace, P, _, Before} ->
-            receive {trace, P, _, After} -> ok end,
-            [Heap, Recent, Fragments] = sizes(Before),
-            case sizes(After) of
-                [Heap, Recent, _] ->
-                    receive {trace, P, gc_major_start, _} -> ok end,
-                    receive {trace, P, gc_major_end, _} -> ok end;
-                _ -> ok
-            end,
-            [Heap - Recent + Fragments | new_words(P)]
+traces(P) ->
+    receive {trace, P, Tag, Info} -> [{Tag, Info} | traces(P)]
     after 0 -> []
     end.
+
+%% A minor collection that becomes a major one changed nothing; meanwhile traces have added words of their own.
+new_words([{gc_minor_start, Info}, {gc_minor_end, _}, {gc_major_start, After}, _ | Rest]) ->
+    case {sizes(Info), sizes(After)} of
+        {[Heap, Recent, Fragments], [Heap, Recent, _]} ->
+            [Heap - Recent + Fragments | new_words(Rest)];
+        {[Heap, Recent, Fragments], _} ->
+            [Heap - Recent + Fragments | new_words([{gc_major_start, After}, end_of_it | Rest])]
+    end;
+new_words([{_, Info}, _ | Rest]) ->
+    [Heap, Recent, Fragments] = sizes(Info),
+    [Heap - Recent + Fragments | new_words(Rest)];
+new_words([]) -> [].
 
 sizes(Info) -> [proplists:get_value(Key, Info) || Key <- [heap_size, recent_size, mbuf_size]].
 

@@ -128,7 +128,9 @@ static void modes(void **state)
 	assert_string_equal(weight_mode_find("gc", NULL)->unit, "ns");
 	assert_string_equal(weight_mode_find("gc", "")->unit, "ns");
 	assert_string_equal(weight_mode_find("gc", "words")->unit, "words");
+	assert_string_equal(weight_mode_find("alloc", NULL)->weight, "allocated");
 	assert_null(weight_mode_find("gc", "bytes"));
+	assert_null(weight_mode_find("gc", "survived"));
 	assert_null(weight_mode_find("msg", "time"));
 	assert_null(weight_mode_find("cpu", NULL));
 }
@@ -496,6 +498,143 @@ static void no_mode(void **state)
 	event_profile_close(p);
 }
 
+/* ---- allocated words ------------------------------------------------------------------------- */
+
+/* What is new counts for collections, and for ends that no collection counts. */
+static void allocated(void **state)
+{
+	struct fix *f = *state;
+
+	begin(f, "alloc", NULL);
+	plain(f, EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, ALLOCATED), 1000);
+	plain(f, EVENT_GC_MAJOR_END, EVENT_AT(GC_MAJOR_END, ALLOCATED), 300);
+	/* One that went over into a major one has nothing of its own. */
+	plain(f, EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, ALLOCATED), 0);
+	plain(f, EVENT_PROCESS_EXIT, EVENT_AT(PROCESS_EXIT, ALLOCATED), 20);
+	plain(f, EVENT_PROCESS_HIBERNATE, EVENT_AT(PROCESS_HIBERNATE, ALLOCATED), 7);
+	plain(f, EVENT_PROCESS_EXIT, EVENT_AT(PROCESS_EXIT, ALLOCATED), EVENT_UNKNOWN);
+	plain(f, EVENT_PROCESS_EXIT, EVENT_AT(PROCESS_EXIT, ALLOCATED), UINT64_MAX - 1);
+	assert_int_equal(f->samples.len, 2); /* ends are held until their share is known */
+	event_weights_finish(f->weights, &f->stream, 100);
+	assert_int_equal(f->samples.len, 4);
+	assert_sample(f, 0, 1, 3, SAMPLE_ERLANG, 1000);
+	assert_sample(f, 1, 1, 3, SAMPLE_ERLANG, 300);
+	assert_sample(f, 2, 1, 3, SAMPLE_ERLANG, 20);
+	assert_sample(f, 3, 1, 3, SAMPLE_ERLANG, 7);
+	assert_true(event_weights_counts(f->weights)->samples == 4);
+	assert_true(event_weights_counts(f->weights)->unknown == 2);
+}
+
+static void survived(void **state)
+{
+	struct fix *f = *state;
+
+	begin(f, "alloc", "survived");
+	plain(f, EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, SURVIVED), 100);
+	plain(f, EVENT_GC_MAJOR_END, EVENT_AT(GC_MAJOR_END, SURVIVED), 0);
+	plain(f, EVENT_PROCESS_EXIT, EVENT_AT(PROCESS_EXIT, ALLOCATED), 20);
+	event_weights_finish(f->weights, &f->stream, 100);
+	assert_int_equal(f->samples.len, 1);
+	assert_sample(f, 0, 1, 3, SAMPLE_ERLANG, 100);
+	assert_true(event_weights_counts(f->weights)->unknown == 0);
+}
+
+static void large_binaries(void **state)
+{
+	struct fix *f = *state;
+
+	begin(f, "alloc", "binaries");
+	plain(f, EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, BINARIES), 100);
+	plain(f, EVENT_PROCESS_EXIT, EVENT_AT(PROCESS_EXIT, BINARIES), 5);
+	event_weights_finish(f->weights, &f->stream, 100);
+	assert_int_equal(f->samples.len, 2);
+	assert_sample(f, 0, 1, 3, SAMPLE_BINARY, 800);
+	assert_sample(f, 1, 1, 3, SAMPLE_BINARY, 40);
+}
+
+/* What comes from processes that end is scaled by its own share, as all is scaled by that of
+ * collections. */
+static void allocated_seen_in_part(void **state)
+{
+	struct fix *f = *state;
+
+	begin(f, "alloc", NULL);
+	coverage_take(&f->stream.coverage, EVENT_GC_MINOR_END, COVERAGE_ON, 250000, 1);
+	coverage_take(&f->stream.coverage, EVENT_PROCESS_EXIT, COVERAGE_ON, 500000, 1);
+	plain(f, EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, ALLOCATED), 1000);
+	plain(f, EVENT_PROCESS_EXIT, EVENT_AT(PROCESS_EXIT, ALLOCATED), 20);
+	plain(f, EVENT_PROCESS_HIBERNATE, EVENT_AT(PROCESS_HIBERNATE, ALLOCATED), 40);
+	plain(f, EVENT_PROCESS_HIBERNATE, EVENT_AT(PROCESS_HIBERNATE, ALLOCATED), 1);
+	event_weights_finish(f->weights, &f->stream, 100);
+	assert_int_equal(f->samples.len, 4);
+	assert_sample(f, 0, 1, 3, SAMPLE_ERLANG, 1000);
+	assert_sample(f, 1, 1, 3, SAMPLE_ERLANG, 10);
+	assert_sample(f, 2, 1, 3, SAMPLE_ERLANG, 10);
+	assert_sample(f, 3, 1, 3, SAMPLE_ERLANG, 1);
+}
+
+/* The collector is not what allocates; at the end of a process there may be nothing else. */
+static void allocated_by_erlang(void **state)
+{
+	struct fix *f = *state;
+	struct names *n = f->stream.names;
+
+	assert_int_equal(names_define_function(n, 1, STR_PID, STR_IN, 1, FRAME_ERLANG), 0);
+	assert_int_equal(names_define_function(n, 2, STR_PID, STR_OUT, -1, FRAME_NATIVE), 0);
+	assert_int_equal(names_define_function(n, 3, STR_PID, STR_OUT, -1, FRAME_RUNTIME), 0);
+	for (uint32_t i = 1; i <= 3; i++)
+		assert_int_equal(names_define_frame(n, i, i, 0, 0), 0);
+	assert_int_equal(names_define_stack(n, 1, 0, 1), 0);
+	assert_int_equal(names_define_stack(n, 2, 1, 3), 0);
+	assert_int_equal(names_define_stack(n, 3, 2, 2), 0);
+	begin(f, "alloc", NULL);
+	plain(f, EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, ALLOCATED), 5);
+	assert_sample(f, 0, 1, 1, SAMPLE_ERLANG, 5);
+	event_weights_close(f->weights);
+	begin(f, "gc", "words");
+	plain(f, EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, RECLAIMED), 5);
+	assert_sample(f, 1, 1, 3, SAMPLE_GC, 5);
+}
+
+/* What is missing is said, of captures of gc too. */
+static void allocated_warnings(void **state)
+{
+	struct fix *f = *state;
+	struct event ev = {.type = REC_EVENT, .ts_ns = 9};
+	struct event_profile *p = event_profile_open(&f->stream, weight_mode_find("alloc", NULL));
+	struct snapshot_options options = {.by = SNAPSHOT_BY_NONE};
+	struct snapshot *s;
+
+	f->stream.watched = 1ull << EVENT_GC_MINOR_END | 1ull << EVENT_GC_MAJOR_END;
+	event_profile_event(p, EVENT_GC_MINOR_END, &ev);
+	event_profile_finish(p);
+	assert_int_equal(profile_snapshot(event_profile_profile(p), &options, &s, NULL), 0);
+	assert_non_null(strstr(snapshot_meta(s, "warnings"),
+			       "not recorded: process_exit, process_hibernate; "));
+	assert_non_null(strstr(snapshot_meta(s, "warnings"), "not counted: 1 collections and"));
+	assert_string_equal(snapshot_meta(s, "unit"), "words");
+	snapshot_close(s);
+	event_profile_close(p);
+}
+
+/* Captures of before these fields. */
+static void older_captures(void **state)
+{
+	struct event ev = {.type = REC_EVENT, .ts_ns = 9};
+	struct fix *f = *state;
+
+	begin(f, "alloc", NULL);
+	f->stream.watched &= ~(1ull << EVENT_PROCESS_EXIT);
+	ev.u.vm.nr_values = EVENT_AT(GC_MINOR_END, ALLOCATED);
+	event_weights_take(f->weights, &f->stream, EVENT_GC_MINOR_END, &ev);
+	ev.u.vm.nr_values = EVENT_AT(PROCESS_HIBERNATE, ALLOCATED);
+	event_weights_take(f->weights, &f->stream, EVENT_PROCESS_HIBERNATE, &ev);
+	event_weights_finish(f->weights, &f->stream, 100);
+	assert_int_equal(f->samples.len, 0);
+	assert_true(event_weights_counts(f->weights)->unknown == 2);
+	assert_true(event_weights_counts(f->weights)->unrecorded == 1ull << EVENT_PROCESS_EXIT);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -516,6 +655,13 @@ int main(void)
 		CASE(calls),
 		CASE(times_of_calls),
 		CASE(profile_of_calls),
+		CASE(allocated),
+		CASE(survived),
+		CASE(large_binaries),
+		CASE(allocated_seen_in_part),
+		CASE(allocated_by_erlang),
+		CASE(allocated_warnings),
+		CASE(older_captures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
