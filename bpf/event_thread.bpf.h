@@ -14,6 +14,7 @@
 #define saved_chunk	event_saved_chunk
 #define owner_chunk	event_owner_chunk
 #define runs_on		event_runs_on
+#include "cstack.bpf.h"
 #include "sample.bpf.h"
 #include "process.bpf.h"
 #include "sites.bpf.h"
@@ -124,6 +125,12 @@ struct event_thread {
 		uint64_t process, x, epoch; /* process with the exception; its X registers */
 		uint64_t stack_ns;	    /* time of the stack where it was raised; 0 = none */
 	} error;
+	struct {
+		uint64_t op, size, sp; /* op 0: in none of malloc's functions */
+		uint64_t result_at;    /* where posix_memalign() stores the address */
+		uint32_t depth, epoch; /* depth: calls of these functions by each other */
+		uint64_t at, point;    /* see libc_stands_for() */
+	} libc;
 	struct message_walk messages;
 	struct port_search ports;
 	struct event_with_term event; /* the record under construction */
@@ -147,6 +154,7 @@ struct event_scratch {
 	struct site_scan site;
 	struct thread_info thread;
 	uint64_t process;
+	uint64_t native; /* with the C stack, and also if no process runs */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -257,11 +265,40 @@ INLINE uint64_t between_probes(uint64_t entered_ns, uint64_t returned_ns)
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* Walks the stack of the process that the thread's scratch names, and emits it; 1 = emitted. */
+/* Walks the Erlang stack of the process that the thread's scratch names. */
+INLINE bool walk_process(struct event_scratch *s)
+{
+	struct process_view p;
+
+	if (!s->process || !process_read(&p, s->process) || TERM_IS_INVALID_PID(p.id))
+		return false;
+	s->walk.rec.process = s->process;
+	s->walk.rec.epid = p.id;
+	s->walk.rec.process_state = p.process_state;
+	s->walk.rec.process_flags = p.flags;
+	sample_stack(&s->walk, &s->saved, &p, &s->regs, &s->thread);
+	sample_call(&s->walk, &s->thread, s->process);
+	return true;
+}
+
+/* The C stack, ahead of the stack of the process. */
+INLINE void walk_native(struct event_scratch *s, void *rb)
+{
+	struct rec_raw_cstack *c = bpf_ringbuf_reserve(rb, sizeof(*c), 0);
+
+	if (!c)
+		return; /* the C stack is marked as missing */
+	if (fill_cstack(c, &s->walk, &s->regs))
+		bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);
+	else
+		bpf_ringbuf_discard(c, BPF_RB_NO_WAKEUP);
+}
+
+/* Walks the stack of the process that the thread's scratch names, and emits it; 1 = emitted.  With
+ * C stacks also of a thread without a process. */
 GLOBAL_FN int event_walk(void)
 {
 	struct event_scratch *s = event_scratch_here();
-	struct process_view p;
 	uint32_t nr;
 	void *rb = ring();
 
@@ -269,14 +306,10 @@ GLOBAL_FN int event_walk(void)
 		return 0;
 	s->walk.rec.thread_type = s->thread.type;
 	s->walk.rec.scheduler = s->thread.scheduler;
-	s->walk.rec.process = s->process;
-	if (!process_read(&p, s->process) || TERM_IS_INVALID_PID(p.id))
+	if (!walk_process(s) && !(config.native_stacks && s->native))
 		return 0;
-	s->walk.rec.epid = p.id;
-	s->walk.rec.process_state = p.process_state;
-	s->walk.rec.process_flags = p.flags;
-	sample_stack(&s->walk, &s->saved, &p, &s->regs, &s->thread);
-	sample_call(&s->walk, &s->thread, s->process);
+	if (config.native_stacks && s->native)
+		walk_native(s, rb);
 	nr = s->walk.nr_addrs;
 	if (nr > WALK_MAX_ADDRS)
 		nr = WALK_MAX_ADDRS;
@@ -285,8 +318,9 @@ GLOBAL_FN int event_walk(void)
 	       0;
 }
 
-/* Scratch of the thread for a stack, of which the caller fills in the registers; 0 = none. */
-INLINE struct event_scratch *stack_begin(const struct thread_info *t, uint64_t ts_ns)
+/* Scratch of the thread for a stack, of which the caller fills in the registers; 0 = none.
+ * native: also of a thread that is no scheduler (t NULL). */
+INLINE struct event_scratch *stack_begin(const struct thread_info *t, uint64_t ts_ns, bool native)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
 	struct event_scratch *s, *fresh;
@@ -300,11 +334,12 @@ INLINE struct event_scratch *stack_begin(const struct thread_info *t, uint64_t t
 			bpf_map_update_elem(&event_scratches, &tid, fresh, BPF_ANY);
 		s = bpf_map_lookup_elem(&event_scratches, &tid);
 	}
-	if (!s || !t) {
+	if (!s || (!t && !native)) {
 		count(COUNTER_NO_STACK);
 		return 0;
 	}
 	walk_begin(&s->walk, ts_ns);
+	s->native = native;
 	s->walk.rec.flags = RAW_SAMPLE_REGS | RAW_SAMPLE_EVENT;
 	return s;
 }
@@ -312,7 +347,7 @@ INLINE struct event_scratch *stack_begin(const struct thread_info *t, uint64_t t
 INLINE bool stack_end(struct event_scratch *s, const struct thread_info *t, uint64_t process)
 {
 	s->walk.rec.user_ip = s->regs.ip;
-	s->thread = *t;
+	s->thread = t ? *t : (struct thread_info){};
 	s->process = process;
 	if (event_walk())
 		return true;
@@ -325,7 +360,7 @@ INLINE bool stack_end(struct event_scratch *s, const struct thread_info *t, uint
 INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *t, uint64_t process,
 			uint64_t ts_ns)
 {
-	struct event_scratch *s = stack_begin(t, ts_ns);
+	struct event_scratch *s = stack_begin(t, ts_ns, false);
 
 	if (!s)
 		return false;
@@ -335,11 +370,12 @@ INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *
 
 /* Like stack_ahead(), for a process in C code; the registers are read from ctx one by one, as the
  * program has little stack.  raised: address where an exception was raised, which without native
- * stack is on no stack; else 0. */
-INLINE bool stack_ahead_of(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns, uint64_t raised)
+ * stack is on no stack; else 0.  native: see stack_begin(). */
+INLINE bool stack_ahead_of(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns, uint64_t raised,
+			   bool native)
 {
 	const struct thread_info *t = scheduler_here();
-	struct event_scratch *s = stack_begin(t, ts_ns);
+	struct event_scratch *s = stack_begin(t, ts_ns, native);
 
 	if (!s)
 		return false;
@@ -356,7 +392,7 @@ INLINE bool stack_ahead_of(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns
 
 INLINE bool stack_ahead_here(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {
-	return stack_ahead_of(ctx, process, ts_ns, 0);
+	return stack_ahead_of(ctx, process, ts_ns, 0, false);
 }
 
 /* Emits the stack ahead of an event, even if stacks are not asked for; RAW_EVENT_STACK if that
@@ -370,6 +406,14 @@ INLINE uint16_t event_stack_always(struct pt_regs *ctx, uint64_t process, uint64
 INLINE uint16_t event_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {
 	return config.event_stacks ? event_stack_always(ctx, process, ts_ns) : 0;
+}
+
+/* Like event_stack(), with the C stack, and also of a thread that runs no process. */
+INLINE uint16_t event_native_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+{
+	return config.native_stacks && stack_ahead_of(ctx, process, ts_ns, 0, true)
+		       ? RAW_EVENT_STACK
+		       : 0;
 }
 
 #endif

@@ -17,6 +17,7 @@
 #include "event_dist.bpf.h"
 #include "event_exception.bpf.h"
 #include "event_gc.bpf.h"
+#include "event_libc.bpf.h"
 #include "event_message.bpf.h"
 #include "event_port.bpf.h"
 #include "event_process.bpf.h"

@@ -78,6 +78,9 @@ struct probe_config {
 	uint32_t own_times;	/* programs measure their run times, too */
 	uint32_t inet_received; /* offset of recv_oct in inet_descriptor; 0 = not known */
 	uint32_t unnamed;	/* neither names of processes nor contents of terms are needed */
+	uint32_t native_stacks; /* with the stack of an event that of its C code */
+	uint32_t libc_every;	/* of libc_alloc one in so many bytes, a power of 2; 0 = each */
+	uint32_t libc_frees;	/* libc_alloc of what is freed, too */
 	struct beam_layout layout;
 };
 

@@ -55,4 +55,11 @@
 #define EBEAM_GC_PART 512
 #define EBEAM_MESSAGE 80
 
+/* Sampled blocks of the C library that are not freed yet; if there are more, further ones count as
+ * lost. */
+#define EBEAM_LIBC_BLOCKS 262144
+
+/* Calls of malloc's functions within each other; more are a mark that was left behind. */
+#define EBEAM_LIBC_DEPTH 8
+
 #endif

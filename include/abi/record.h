@@ -270,7 +270,16 @@ enum event_field_type {
 	EVENT_WORD(EXIT, "exit")                                                                   \
 	EVENT_WORD(THROW, "throw")                                                                 \
 	EVENT_WORD(CAUGHT, "caught")                                                               \
-	EVENT_WORD(UNCAUGHT, "uncaught")
+	EVENT_WORD(UNCAUGHT, "uncaught")                                                           \
+	EVENT_WORD(MALLOC, "malloc")                                                               \
+	EVENT_WORD(CALLOC, "calloc")                                                               \
+	EVENT_WORD(REALLOC, "realloc")                                                             \
+	EVENT_WORD(MEMALIGN, "memalign")                                                           \
+	EVENT_WORD(POSIX_MEMALIGN, "posix_memalign")                                               \
+	EVENT_WORD(MMAP, "mmap")                                                                   \
+	EVENT_WORD(FREE, "free")                                                                   \
+	EVENT_WORD(MUNMAP, "munmap")                                                               \
+	EVENT_WORD(GONE, "gone")
 enum event_word {
 	EVENT_WORD_NONE = 0,
 #define EVENT_WORD_ID(id, text) EVENT_WORD_##id,

@@ -44,7 +44,7 @@ const char *event_group_name(enum event_group group)
 		[EVENT_GROUP_SIGNAL] = "signal",   [EVENT_GROUP_HEAP] = "heap",
 		[EVENT_GROUP_LONG] = "long",	   [EVENT_GROUP_ALLOC] = "alloc",
 		[EVENT_GROUP_COPY] = "copy",	   [EVENT_GROUP_NIF] = "nif",
-		[EVENT_GROUP_DIST] = "dist",
+		[EVENT_GROUP_DIST] = "dist",	   [EVENT_GROUP_LIBC] = "libc",
 	};
 
 	return names[group];
@@ -108,8 +108,10 @@ static bool equals(const char *text, const char *word, size_t len)
 
 static bool matches(const struct event_row *row, const char *word, size_t len)
 {
-	if (equals("all", word, len) || equals(event_group_name(row->group), word, len) ||
-	    equals(row->name, word, len))
+	bool by_name = EVENT_KINDS_BY_NAME >> (row - event_rows) & 1;
+
+	if ((equals("all", word, len) && !by_name) ||
+	    equals(event_group_name(row->group), word, len) || equals(row->name, word, len))
 		return true;
 	return len > 1 && word[len - 1] == '*' && strncmp(row->name, word, len - 1) == 0;
 }

@@ -24,6 +24,7 @@ enum event_group {
 	EVENT_GROUP_COPY,
 	EVENT_GROUP_NIF,
 	EVENT_GROUP_DIST,
+	EVENT_GROUP_LIBC, /* not of the VM: not part of "all" */
 	NR_EVENT_GROUPS
 };
 
@@ -67,6 +68,9 @@ int event_kind_find(const char *name, size_t len);
 const char *event_word_text(uint64_t word);
 /* Number of words of a field in a raw record. */
 unsigned int event_field_words(enum event_field_type type);
+
+/* Kinds that only a name or group selects, as their probes are costly; not "all". */
+#define EVENT_KINDS_BY_NAME (1ull << EVENT_LIBC_ALLOC)
 
 /* Parses a list of kinds such as "gc,message_send,port_*": names, groups, "all", and prefixes with
  * a *.  0 and *kinds (bit set), or -EINVAL and the unknown word in *bad, *bad_len. */

@@ -12,7 +12,7 @@
 #include "cmd/output/timeline_output.h"
 #include "cmd/run/event_run.h"
 
-#define ALL_KINDS ((1ull << NR_EVENT_KINDS) - 1)
+#define ALL_KINDS (((1ull << NR_EVENT_KINDS) - 1) & ~EVENT_KINDS_BY_NAME)
 
 struct events {
 	struct command_context *ctx;

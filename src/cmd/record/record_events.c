@@ -78,6 +78,10 @@ static void on_closing(void *arg, struct strbuf *line)
 		strbuf_addf(line, "  -> %s", path);
 }
 
+/* Of bytes that malloc gives one in so many is sampled: some hundred samples for a leak of a few
+ * MiB, and at the most some hundred a second within the default budget. */
+#define LIBC_EVERY (16u << 10)
+
 /* Kinds that a time line shows in addition to those of the mode. */
 static uint64_t also_shown(const struct weight_mode *mode)
 {
@@ -96,6 +100,7 @@ int record_events(struct command_context *ctx, struct render *render,
 	const struct event_consumer consumer = {
 		.kinds = mode->kinds | (render->timeline ? also_shown(mode) : 0),
 		.stacks = true,
+		.libc_every = mode->source == WEIGHT_MALLOC ? LIBC_EVERY : 0,
 		.mode = mode->name,
 		.weight = mode->weight,
 		.arg = &w,

@@ -398,6 +398,8 @@ static int watch(struct event_run *run, struct error *err)
 		.events = run->consumer->kinds ? &run->plan : NULL,
 		.calls = run->consumer->calls,
 		.event_stacks = run->consumer->stacks,
+		.libc_every = run->consumer->libc_every,
+		.libc_frees = run->consumer->libc_frees,
 		.max_overhead = o->max_overhead,
 		.longer_than_ns = event_run_longer_than(run),
 		.gc_longer_than_ns = run->consumer->gc_longer_than_ns,

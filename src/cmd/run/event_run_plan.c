@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cmd/run/event_run_internal.h"
+#include "probe/site/libc_sources.h"
 
 /* Kinds that have a least duration even without --longer-than. */
 #define LONG_KINDS (1ull << EVENT_LONG_SCHEDULE | 1ull << EVENT_LONG_GC)
@@ -47,6 +48,8 @@ int event_run_plan(struct event_run *run, struct error *err)
 
 	source_plan_node(&run->plan, run->node, run->consumer->kinds & ~run->unprobed,
 			 run->ctx->opt.source, run->ctx->opt.force);
+	if (run->consumer->libc_every && !run->consumer->libc_frees)
+		source_plan_leave_out(&run->plan, LIBC_SOURCES_FREE);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!run->plan.missing[kind])
 			continue;

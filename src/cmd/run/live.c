@@ -62,7 +62,14 @@ static void set_code(struct live *l)
 	session_set_code(l->session, &code);
 }
 
-static int add_threads(struct live *l, bool samples, struct error *err)
+/* Only samples, and stacks of calls of malloc, have native frames. */
+static bool has_native_frames(const struct live_config *c)
+{
+	return c->freq ||
+	       (c->event_stacks && c->events && c->events->kinds >> EVENT_LIBC_ALLOC & 1);
+}
+
+static int add_threads(struct live *l, bool native, struct error *err)
 {
 	struct sched_thread *threads;
 	int nr = sched_threads(l->node, &threads), rc = 0;
@@ -74,12 +81,11 @@ static int add_threads(struct live *l, bool samples, struct error *err)
 	for (int i = 0; i < nr && rc == 0; i++)
 		rc = session_add_thread(l->session, threads[i].thread_pointer, &threads[i].info,
 					err);
-	/* Only samples have native frames and C stacks.  Records are held back until the names of
-	 * functions are known: rings would overflow while a frame waits for its name. */
-	if (samples) {
+	/* Records with native frames are held back until the names of functions are known: rings
+	 * would overflow while a frame waits for its name. */
+	if (native)
 		live_names_start(l);
-	}
-	if (nr > 0 && samples)
+	if (nr > 0 && native)
 		l->thread_data = beam_resolver_thread_data(l->resolver, threads[0].thread_pointer);
 	free(threads);
 	return rc;
@@ -159,6 +165,8 @@ int live_session_config(struct session_config *out, struct beam_node *n,
 		.message_to = asked->message_to,
 		.proc_lib = beam_atom_find(n->atoms, "proc_lib"),
 		.event_stacks = asked->event_stacks,
+		.libc_every = asked->libc_every,
+		.libc_frees = asked->libc_frees,
 		.unnamed = asked->unnamed,
 		.counting = asked->counting,
 		.count_sums = asked->count_sums,
@@ -233,7 +241,7 @@ int live_open(struct live *l, struct beam_node *n, const struct live_config *con
 	rc = rc ? rc : open_session(l, config, err);
 	if (rc == 0 && l->resolver)
 		rc = watch_code(l, err);
-	rc = rc ? rc : add_threads(l, l->resolver && config->freq, err);
+	rc = rc ? rc : add_threads(l, l->resolver && has_native_frames(config), err);
 	if (rc) {
 		live_close(l);
 		return rc;

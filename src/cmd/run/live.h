@@ -56,6 +56,8 @@ struct live_config {
 	uint64_t event_epid;
 	struct event_who event_who, message_from, message_to; /* see abi/config.h */
 	bool event_stacks;
+	uint32_t libc_every; /* see event_run.h */
+	bool libc_frees;
 	double max_overhead;	    /* percent; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* threshold of long_gc and long_schedule */

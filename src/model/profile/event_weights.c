@@ -39,6 +39,8 @@ const struct weight_mode weight_modes[] = {
 	 KIND(PROCESS_SCHEDULED), ""},
 	{"wait", NULL, WEIGHT_OFF, "ns", "time off schedulers",
 	 KIND(PROCESS_SCHEDULED) | KIND(MESSAGE_QUEUED), KIND(PROCESS_SCHEDULED), ""},
+	{"malloc", NULL, WEIGHT_MALLOC, "bytes", "allocated by malloc", KIND(LIBC_ALLOC),
+	 KIND(LIBC_ALLOC), ""},
 	{"wall", NULL, WEIGHT_WALL, "ns", "time of processes", 0, 0, ""},
 	{"trace", "calls", WEIGHT_CALLS, "calls", "traced calls", 0, 0, ""},
 	{"trace", "time", WEIGHT_CALL_TIME, "ns", "time in traced calls", CALL_FOLLOW_KINDS, 0,
@@ -302,6 +304,14 @@ static void weigh_message(struct event_weights *w, enum event_kind kind, const s
 		      words <= UINT64_MAX / (2 * WORD_SIZE) ? words * WORD_SIZE : EVENT_UNKNOWN);
 }
 
+static void weigh_block(struct event_weights *w, enum event_kind kind, const struct event *ev)
+{
+	uint64_t bytes = event_value(ev, EVENT_AT(LIBC_ALLOC, STANDS_FOR));
+
+	if (kind == EVENT_LIBC_ALLOC && bytes != EVENT_UNKNOWN) /* else something is freed */
+		weigh(w, ev, SAMPLE_ALLOC, bytes);
+}
+
 /* ---- on and off ----------------------------------------------------------------------------- */
 
 static void end_spell(struct event_weights *w, const struct spell *s, uint64_t ts_ns)
@@ -481,6 +491,9 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 		break;
 	case WEIGHT_MESSAGE:
 		weigh_message(w, kind, ev);
+		break;
+	case WEIGHT_MALLOC:
+		weigh_block(w, kind, ev);
 		break;
 	case WEIGHT_ON:
 	case WEIGHT_OFF:

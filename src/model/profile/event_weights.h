@@ -20,6 +20,8 @@
  *   wall   no weights: samples of processes have a time already (process_watch.h of beam).
  *          `record --mode wait` uses those of processes off schedulers.
  *
+ *   malloc one for each sampled allocation of the C library: the bytes that it stands for
+ *
  *   trace  one for each call of a traced function, with the stack of its callers; or for each call
  *          that ended: its time, less that of traced calls within it
  *
@@ -50,6 +52,7 @@ enum weight_source {
 	WEIGHT_WALL, /* samples have their weights already */
 	WEIGHT_CALLS,
 	WEIGHT_CALL_TIME,
+	WEIGHT_MALLOC,
 };
 
 /* A mode of `record --mode`, or of `trace`. */

@@ -43,10 +43,12 @@ struct session_config {
 	struct event_who event_who, message_from, message_to; /* see abi/config.h */
 	uint64_t proc_lib;				      /* atom proc_lib; 0 = there is none */
 	enum attach_way attach_way;
-	const char *btf;  /* file of BTF, see programs.h; NULL = the kernel's own */
-	bool force;	  /* attach uprobes even where they may not be safe */
-	bool no_realtime; /* the controller's thread keeps normal priority */
-	bool event_stacks;
+	const char *btf;     /* file of BTF, see programs.h; NULL = the kernel's own */
+	bool force;	     /* attach uprobes even where they may not be safe */
+	bool no_realtime;    /* the controller's thread keeps normal priority */
+	bool event_stacks;   /* of libc_alloc with that of its C code */
+	uint32_t libc_every; /* see abi/config.h */
+	bool libc_frees;
 	bool unnamed;		    /* neither names of processes nor terms are needed */
 	bool counting;		    /* only counts of events are needed; unnamed is set */
 	bool own_times;		    /* programs measure their run times, not the kernel */

@@ -64,24 +64,6 @@ const char *driver_source_callback(enum event_kind kind)
 	return NULL;
 }
 
-/* Path of the mapped file, as ebeam can open it; NULL if it cannot be opened, or there are too many
- * files. */
-static const char *map_path(struct source_plan *plan, const struct beam_node *n,
-			    const struct proc_map *map)
-{
-	char path[OBJECTS_PATH_SIZE];
-
-	if (objects_file_path(n->os_pid, map, path) || strlen(path) >= SOURCE_PATH_SIZE)
-		return NULL;
-	for (unsigned int i = 0; i < plan->nr_paths; i++)
-		if (strcmp(plan->paths[i], path) == 0)
-			return plan->paths[i];
-	if (plan->nr_paths >= SOURCE_MAX_PATHS)
-		return NULL;
-	memcpy(plan->paths[plan->nr_paths], path, strlen(path) + 1);
-	return plan->paths[plan->nr_paths++];
-}
-
 /* Finds the file offset of a function of the process, and its cheapest probe site.  False, with the
  * reason in *why, if it cannot be probed. */
 static bool locate(struct source_plan *plan, const struct beam_node *n, raddr addr,
@@ -103,7 +85,7 @@ static bool locate(struct source_plan *plan, const struct beam_node *n, raddr ad
 		return false;
 	*why = "too many libraries, or its file cannot be opened";
 	if (elf != n->elf) {
-		point->path = map_path(plan, n, map);
+		point->path = source_plan_path(plan, n->os_pid, map);
 		if (!point->path)
 			return false;
 	}

@@ -10,7 +10,9 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "probe/site/driver_sources.h"
+#include "probe/site/libc_sources.h"
 #include "probe/site/sources_usdt.h"
+#include "target/objects.h"
 
 #define KIND(kind) (1ull << EVENT_##kind)
 #define GC_KINDS                                                                                   \
@@ -236,6 +238,31 @@ bool source_plan_add(struct source_plan *p, const struct source_point *point)
 	return true;
 }
 
+const char *source_plan_path(struct source_plan *p, int os_pid, const struct proc_map *map)
+{
+	char path[OBJECTS_PATH_SIZE];
+
+	if (objects_file_path(os_pid, map, path) || strlen(path) >= SOURCE_PATH_SIZE)
+		return NULL;
+	for (unsigned int i = 0; i < p->nr_paths; i++)
+		if (strcmp(p->paths[i], path) == 0)
+			return p->paths[i];
+	if (p->nr_paths >= SOURCE_MAX_PATHS)
+		return NULL;
+	memcpy(p->paths[p->nr_paths], path, strlen(path) + 1);
+	return p->paths[p->nr_paths++];
+}
+
+void source_plan_leave_out(struct source_plan *p, const char *program)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < p->nr_points; i++)
+		if (strcmp(p->points[i].program, program) != 0)
+			p->points[nr++] = p->points[i];
+	p->nr_points = nr;
+}
+
 #define NOT_FOUND "not found in this node"
 
 unsigned int source_arguments(const char *args)
@@ -425,6 +452,7 @@ void source_plan_everything(struct source_plan *out, int otp)
 				   &nowhere);
 	}
 	driver_sources_everything(out);
+	libc_sources_everything(out);
 }
 
 void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uint64_t kinds,
@@ -565,6 +593,8 @@ void source_functions(enum event_kind kind, char *buf, size_t size)
 	buf[0] = '\0';
 	if (driver_source_callback(kind))
 		snprintf(buf, size, "callback %s of each driver", driver_source_callback(kind));
+	if (kind == EVENT_LIBC_ALLOC)
+		snprintf(buf, size, "%s", LIBC_SOURCES_FUNCTIONS);
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && at < size; i++) {
 		/* Rows of different releases for the same function are adjacent. */
 		if (i > 0 && strcmp(rows[i].symbols[0], rows[i - 1].symbols[0]) == 0)

@@ -12,6 +12,7 @@
 #include "probe/site/functions.h"
 #include "probe/site/placement.h"
 #include "target/elf.h"
+#include "target/proc.h"
 
 /* Bit set: events of carriers, which two sets of functions can give: see carriers_by_callers. */
 #define SOURCE_CARRIER_KINDS                                                                       \
@@ -71,6 +72,12 @@ enum source_choice {
 
 /* Adds a point; its strings must live as long as the plan.  False = there are SOURCE_MAX_POINTS. */
 bool source_plan_add(struct source_plan *p, const struct source_point *point);
+
+/* Path of a mapped file, as ebeam can open it, kept in the plan; NULL if it cannot be opened, or
+ * there are too many files. */
+const char *source_plan_path(struct source_plan *p, int os_pid, const struct proc_map *map);
+/* Removes the points of a program that the command can do without. */
+void source_plan_leave_out(struct source_plan *p, const char *program);
 
 /* Marks kinds as not available, as they need `symbol`, which must live as long as the plan;
  * `why` is copied.  Kinds that were refused before keep their reason. */

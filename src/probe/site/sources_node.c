@@ -7,6 +7,7 @@
 #include "beam/vm/allocator_calls.h"
 #include "probe/kernel/return_trial.h"
 #include "probe/site/driver_sources.h"
+#include "probe/site/libc_sources.h"
 
 #define ALLOCATORS "Allctr_t"
 
@@ -76,6 +77,7 @@ void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kin
 	driver_sources_add(out, n, kinds);
 	if (n->core)
 		return;
+	libc_sources_add(out, n, kinds);
 	if (kinds & SOURCE_CARRIER_KINDS && !out->carriers_by_callers)
 		add_carriers(out, n, kinds);
 	if (!force)

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A NIF that gets memory of the C library in ways that are known, and counts the bytes, for
+ * workloads/native_leak.erl.  The interface of NIFs is declared as in native_nif.c.
+ */
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+typedef size_t term;
+struct environment;
+
+extern int enif_get_int(struct environment *, term, int *);
+extern term enif_make_badarg(struct environment *);
+extern term enif_make_ulong(struct environment *, unsigned long);
+
+#define STEP   __attribute__((noinline, noclone))
+#define CACHED 20000
+
+enum kind { LEAK, CHURN, CACHE, CALLOC, REALLOC, ALIGNED, MAPPED, THREAD, NR_KINDS };
+
+/* Blocks are linked, so that no optimiser finds that nobody uses them. */
+static void *kept;
+static void *cached[CACHED];
+static unsigned int cached_at;
+static unsigned long bytes[NR_KINDS];
+
+STEP void leak_keep(void *block, enum kind kind, size_t size)
+{
+	memcpy(block, &kept, sizeof(kept));
+	kept = block;
+	__atomic_fetch_add(&bytes[kind], size, __ATOMIC_RELAXED);
+}
+
+STEP void leak_plain(size_t size)
+{
+	leak_keep(malloc(size), LEAK, size);
+}
+
+STEP void leak_churn(size_t size)
+{
+	void *volatile block = malloc(size);
+
+	*(volatile char *)block = 1;
+	__atomic_fetch_add(&bytes[CHURN], size, __ATOMIC_RELAXED);
+	free(block);
+}
+
+/* The blocks that are got last are kept, and older ones freed. */
+STEP void leak_cache(size_t size)
+{
+	void **at = &cached[cached_at++ % CACHED];
+
+	free(*at);
+	*at = malloc(size);
+	memset(*at, 1, size);
+	__atomic_fetch_add(&bytes[CACHE], size, __ATOMIC_RELAXED);
+}
+
+STEP void leak_calloc(size_t size)
+{
+	leak_keep(calloc(size / 8, 8), CALLOC, size);
+}
+
+STEP void leak_realloc(size_t size)
+{
+	void *block = malloc(size / 2);
+
+	*(volatile char *)block = 1;
+	leak_keep(realloc(block, size), REALLOC, size);
+}
+
+STEP void leak_aligned(size_t size)
+{
+	void *block;
+
+	if (posix_memalign(&block, 64, size) == 0)
+		leak_keep(block, ALIGNED, size);
+}
+
+STEP void leak_mapped(size_t size)
+{
+	leak_keep(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		  MAPPED, size);
+}
+
+STEP void leak_in_thread(size_t size)
+{
+	leak_keep(malloc(size), THREAD, size);
+}
+
+/* Leaks that many bytes each millisecond, as long as the node runs. */
+static void *leak_thread(void *size)
+{
+	const struct timespec pause = {0, 1000000};
+
+	for (;;) {
+		leak_in_thread((size_t)size);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static void start_thread_of(size_t size)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, leak_thread, (void *)size) == 0)
+		pthread_detach(thread);
+}
+
+/* nif(Kind, Size, Count) -> Size */
+static term run(struct environment *env, int argc, const term argv[])
+{
+	static void (*const steps[NR_KINDS])(size_t) = {leak_plain,  leak_churn,     leak_cache,
+							leak_calloc, leak_realloc,   leak_aligned,
+							leak_mapped, start_thread_of};
+	int kind, size, count;
+
+	(void)argc;
+	if (!enif_get_int(env, argv[0], &kind) || !enif_get_int(env, argv[1], &size) ||
+	    !enif_get_int(env, argv[2], &count) || kind < 0 || kind >= NR_KINDS)
+		return enif_make_badarg(env);
+	for (int i = 0; i < count; i++)
+		steps[kind]((size_t)size);
+	return argv[1];
+}
+
+/* bytes(Kind) -> bytes so far */
+static term total(struct environment *env, int argc, const term argv[])
+{
+	int kind;
+
+	(void)argc;
+	if (!enif_get_int(env, argv[0], &kind) || kind < 0 || kind >= NR_KINDS)
+		return enif_make_badarg(env);
+	return enif_make_ulong(env, __atomic_load_n(&bytes[kind], __ATOMIC_RELAXED));
+}
+
+struct function {
+	const char *name;
+	unsigned int arity;
+	term (*function)(struct environment *, int, const term *);
+	unsigned int flags;
+};
+
+struct entry {
+	int major, minor;
+	const char *name;
+	int nr_functions;
+	struct function *functions;
+	int (*load)(struct environment *, void **, term);
+	int (*reload)(struct environment *, void **, term);
+	int (*upgrade)(struct environment *, void **, void **, term);
+	void (*unload)(struct environment *, void *);
+	const char *vm_variant;
+	unsigned int options;
+	size_t resource_type_size;
+	const char *min_erts;
+};
+
+struct entry *nif_init(void);
+
+struct entry *nif_init(void)
+{
+	static struct function functions[] = {{"nif", 3, run, 0}, {"nif_bytes", 1, total, 0}};
+	static struct entry entry = {
+		.major = 2,
+		.minor = 14,
+		.name = "native_leak",
+		.nr_functions = 2,
+		.functions = functions,
+		.vm_variant = "beam.vanilla",
+		.options = 1,
+		.resource_type_size = 3 * sizeof(void *),
+		.min_erts = "erts-10.0",
+	};
+
+	return &entry;
+}
