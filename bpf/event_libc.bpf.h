@@ -26,28 +26,37 @@ struct {
 
 /*
  * Bytes that an allocation stands for; 0 = it is no sample.  The bytes that a thread allocates, one
- * after the other, are cut into pieces of config.libc_every bytes, and of each piece one byte is
+ * after the other, are cut into pieces of state.libc_every bytes, and of each piece one byte is
  * chosen at random: an allocation stands for as many pieces as chosen bytes are in it.  So each
  * byte has the same chance, whatever pattern the sizes have, and sums have less variance than with
- * independent samples.  t->libc.point counts from 1; 0 = none is chosen yet.
+ * independent samples.  t->libc.point counts from 1.
  */
 INLINE uint64_t libc_stands_for(struct event_thread *t, uint64_t size)
 {
-	uint64_t mask = (uint64_t)config.libc_every - 1, end, nr;
+	uint64_t every = state.libc_every, end, nr;
+	struct event_count *n;
 
-	if (!config.libc_every)
+	if (!config.libc_sampled || !every)
 		return size;
-	if (!t->libc.point)
-		t->libc.point = 1 + (bpf_get_prandom_u32() & mask);
+	n = count_of(EVENT_LIBC_ALLOC);
+	if (n) {
+		__sync_fetch_and_add(&n->size, size);
+		__sync_fetch_and_add(&n->ns, 1);
+	}
+	if (t->libc.every != every) {
+		t->libc.every = every;
+		t->libc.at = 0;
+		t->libc.point = 1 + (bpf_get_prandom_u32() & (every - 1));
+	}
 	end = t->libc.at + size;
 	nr = t->libc.at < t->libc.point && t->libc.point <= end;
-	if (end > mask) {
-		t->libc.point = 1 + (bpf_get_prandom_u32() & mask);
-		nr += end / config.libc_every - 1 + (t->libc.point <= (end & mask));
-		end &= mask;
+	if (end >= every) {
+		t->libc.point = 1 + (bpf_get_prandom_u32() & (every - 1));
+		nr += end / every - 1 + (t->libc.point <= (end & (every - 1)));
+		end &= every - 1;
 	}
 	t->libc.at = end;
-	return nr * config.libc_every;
+	return nr * every;
 }
 
 INLINE void libc_freed(enum event_word op, uint64_t address)
@@ -57,11 +66,11 @@ INLINE void libc_freed(enum event_word op, uint64_t address)
 
 	if (!address || !wanted(EVENT_LIBC_ALLOC))
 		return;
-	if (config.libc_every && bpf_map_delete_elem(&libc_blocks, &address))
+	if (config.libc_sampled && bpf_map_delete_elem(&libc_blocks, &address))
 		return;
 	/* The free of a sample is wanted whoever does it. */
-	epid = config.libc_every ? 0 : epid_of(running_if_wanted());
-	if (!config.libc_every && !is_about(epid))
+	epid = config.libc_sampled ? 0 : epid_of(running_if_wanted());
+	if (!config.libc_sampled && !is_about(epid))
 		return;
 	rec = event_begin_short(EVENT_LIBC_ALLOC, event_now(), epid, 0, LIBC_VALUES);
 	if (!rec)
@@ -149,7 +158,7 @@ EVENT_RETURN(event_libc_alloc_return)
 		return 0;
 	address = libc_result(ctx, t);
 	stands_for = address ? libc_stands_for(t, t->libc.size) : 0;
-	if (!address || (config.libc_every && !stands_for))
+	if (!address || (config.libc_sampled && !stands_for))
 		return 0;
 	process = running_if_wanted();
 	epid = epid_of(process);

@@ -126,10 +126,10 @@ struct event_thread {
 		uint64_t stack_ns;	    /* time of the stack where it was raised; 0 = none */
 	} error;
 	struct {
-		uint64_t op, size, sp; /* op 0: in none of malloc's functions */
-		uint64_t result_at;    /* where posix_memalign() stores the address */
-		uint32_t depth, epoch; /* depth: calls of these functions by each other */
-		uint64_t at, point;    /* see libc_stands_for() */
+		uint64_t op, size, sp;	   /* op 0: in none of malloc's functions */
+		uint64_t result_at;	   /* where posix_memalign() stores the address */
+		uint32_t depth, epoch;	   /* depth: calls of these functions by each other */
+		uint64_t every, at, point; /* see libc_stands_for() */
 	} libc;
 	struct message_walk messages;
 	struct port_search ports;
@@ -348,6 +348,8 @@ INLINE bool stack_end(struct event_scratch *s, const struct thread_info *t, uint
 {
 	s->walk.rec.user_ip = s->regs.ip;
 	s->thread = t ? *t : (struct thread_info){};
+	if (!t && state.threads_known)
+		s->thread.type = THREAD_OTHER;
 	s->process = process;
 	if (event_walk())
 		return true;

@@ -79,7 +79,7 @@ struct probe_config {
 	uint32_t inet_received; /* offset of recv_oct in inet_descriptor; 0 = not known */
 	uint32_t unnamed;	/* neither names of processes nor contents of terms are needed */
 	uint32_t native_stacks; /* with the stack of an event that of its C code */
-	uint32_t libc_every;	/* of libc_alloc one in so many bytes, a power of 2; 0 = each */
+	uint32_t libc_sampled;	/* of libc_alloc one in state.libc_every bytes; 0 = each */
 	uint32_t libc_frees;	/* libc_alloc of what is freed, too */
 	struct beam_layout layout;
 };
@@ -100,6 +100,8 @@ struct probe_state {
 	/* Bytes of thread data between the end of the stack and the thread pointer; 0 = not known
 	 * yet. */
 	uint64_t thread_data;
+	uint64_t threads_known; /* all schedulers are in the map of threads */
+	uint64_t libc_every;	/* a power of 2; may change during the run */
 };
 
 /* Kinds that are enabled now.  A kind gets a new epoch each time it is enabled, so that the return
@@ -170,7 +172,8 @@ struct call_filter {
 struct event_count {
 	uint64_t produced; /* events to be emitted, or counted */
 	uint64_t lost;	   /* of these, lost as the ring buffer was full */
-	/* If only counts are needed: sums of fields, see event_fields[]. */
+	/* If only counts are needed: sums of fields, see event_fields[].  Of libc_alloc, if it is
+	 * sampled: bytes and number of all allocations. */
 	uint64_t size, ns;
 	uint64_t longest_ns; /* the greatest duration */
 };

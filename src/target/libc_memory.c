@@ -2,6 +2,9 @@
 /* See libc_memory.h. */
 #include "target/libc_memory.h"
 
+#include <errno.h>
+#include <stdbool.h>
+
 #define PAGE_MASK ((raddr)4095)
 #define HEAD_SIZE 16
 
@@ -32,6 +35,45 @@ uint64_t libc_mapped_block(const uint64_t head[2], uint64_t most)
 	    size > most)
 		return 0;
 	return size;
+}
+
+/* Flags of a chunk's size. */
+#define PREV_IN_USE 1u
+#define IS_MAPPED   2u
+#define SIZE_FLAGS  (uint64_t)7
+#define LEAST_CHUNK 32
+
+/* In a free block of a tcache: the next block's address XORed with the upper bits of its own, and a
+ * key that is 0 once it is in use. */
+static bool is_in_tcache(struct mem *m, raddr block, const uint64_t words[2], uint64_t size)
+{
+	raddr next = words[0] ^ block >> 12;
+	uint64_t its;
+
+	if (!words[1] || next % HEAD_SIZE)
+		return false;
+	return !next || (mem_read_u64(m, next - 8, &its) == 0 && (its & ~SIZE_FLAGS) == size);
+}
+
+enum libc_block libc_block_state(struct mem *m, raddr block, uint64_t *word)
+{
+	uint64_t head[4], size, after;
+	int rc = mem_read(m, block - HEAD_SIZE, head, sizeof(head));
+
+	if (rc)
+		return rc == -EFAULT ? LIBC_BLOCK_GONE : LIBC_BLOCK_USED;
+	size = head[1] & ~SIZE_FLAGS;
+	if (!*word)
+		*word = size;
+	if (size != *word)
+		return LIBC_BLOCK_FREE;
+	if (head[1] & IS_MAPPED)
+		return LIBC_BLOCK_USED;
+	if (size < LEAST_CHUNK || size % HEAD_SIZE ||
+	    mem_read_u64(m, block - HEAD_SIZE + size + 8, &after) || !(after & PREV_IN_USE) ||
+	    is_in_tcache(m, block, head + 2, size))
+		return LIBC_BLOCK_FREE;
+	return LIBC_BLOCK_USED;
 }
 
 /* The descriptor and thread-local variables above and below it take less. */

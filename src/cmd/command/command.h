@@ -41,8 +41,9 @@ enum option_id {
 	OPTION_MESSAGE_BY,   /* --by GROUP: what counts as one sender or receiver */
 	OPTION_TAGS_BY,	     /* --by GROUP: what of a tag the origin of blocks is */
 	OPTION_ROWS,	     /* --rows pair|sender|receiver */
-	OPTION_MODE,	     /* --mode cpu|wall|wait|gc|msg|sched */
-	OPTION_WEIGHT,	     /* --weight time|words */
+	OPTION_MODE,	     /* --mode cpu|wall|wait|gc|msg|sched|malloc */
+	OPTION_WEIGHT,	     /* --weight time|words|bytes|leak */
+	OPTION_LEAK,	     /* --leak: the same as --weight leak */
 	OPTION_CALL_WEIGHT,  /* --weight calls|time, of trace */
 	OPTION_LINES,	     /* --lines */
 	OPTION_KINDS,	     /* --kinds: root frame per kind */
@@ -145,8 +146,8 @@ struct options {
 	bool tree, terms, elixir, heap, mailbox, waits, pause, old_code, atoms, carriers, tags;
 	bool show_secrets, persistent_terms;
 	unsigned int limit; /* 0 = not given */
-	bool json, lines, kinds, no_native, no_kernel, symbol_source, idle, dry_run, man, markdown,
-		help;
+	bool leak, json, lines, kinds, no_native, no_kernel, symbol_source, idle, dry_run, man,
+		markdown, help;
 	int verbosity; /* log level: -1 = -q, n = n times -v */
 	enum color_mode color;
 	enum snapshot_by by;

@@ -136,7 +136,7 @@ const struct command commands[] = {
 			"  ebeam record -p rabbit@host --mode wait -d 10 -o wait.html\n"
 			"  ebeam record -p 4711 --mode gc --weight words -d 30 -f text",
 		.options = OPTIONS(OPTIONS_RENDER, OPTIONS_NODE, OPT(DURATION), OPT(FREQ),
-				   OPT(MODE), OPT(WEIGHT), OPT(SYMBOLS), OPT(MIN_COMPLETE),
+				   OPT(MODE), OPT(WEIGHT), OPT(LEAK), OPT(SYMBOLS), OPT(MIN_COMPLETE),
 				   OPT(MAX_OVERHEAD), OPTIONS_PROBES, OPT(DRY_RUN), OPT(CAPTURE)),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_CAPTURE | FORMATS_TIMELINE,
 		.run = cmd_record,
@@ -160,7 +160,7 @@ const struct command commands[] = {
 			"capture is shown as far as it goes, with a warning and exit code 7. FILE "
 			"may be - for standard input.",
 		.options = OPTIONS(OPTIONS_RENDER, OPT(SYMBOLS), OPT(MIN_COMPLETE), OPT(MODE),
-				   OPT(WEIGHT)),
+				   OPT(WEIGHT), OPT(LEAK)),
 		.min_args = 1,
 		.max_args = 1,
 		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_TIMELINE,
@@ -176,7 +176,7 @@ const struct command commands[] = {
 			"funs do not count as a change.\n\n"
 			"  ebeam diff before.ebeam after.ebeam\n"
 			"  ebeam diff before.ebeam after.ebeam -f text",
-		.options = OPTIONS(OPTIONS_RENDER, OPT(MODE), OPT(WEIGHT)),
+		.options = OPTIONS(OPTIONS_RENDER, OPT(MODE), OPT(WEIGHT), OPT(LEAK)),
 		.min_args = 2,
 		.max_args = 2,
 		.formats = FORMATS_TEXT | FORMATS_DIFF,

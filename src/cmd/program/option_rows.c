@@ -136,14 +136,20 @@ static void values_events(struct strbuf *out, const struct command *command)
 	}
 }
 
+#define LEAK "leak" /* a weight of --mode malloc */
+
 int options_mode(const struct options *opt, const struct weight_mode **mode, struct error *err)
 {
 	const char *name = opt->mode ? opt->mode : MODE_CPU;
+	const char *weight = opt->leak ? LEAK : opt->weight;
 
-	*mode = weight_mode_find(name, opt->weight);
-	if (opt->weight && !*mode)
+	*mode = weight_mode_find(name, weight);
+	if (opt->leak && (!*mode || (opt->weight && strcmp(opt->weight, LEAK) != 0)))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--weight %s does not go with --mode %s", opt->weight, name);
+				 "--leak goes with --mode malloc, and with no other --weight");
+	if (weight && !*mode)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--weight %s does not go with --mode %s", weight, name);
 	return 0;
 }
 
@@ -258,9 +264,13 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		"what is recorded", "cpu", NAME(mode, word_mode)},
 	[OPTION_WEIGHT] = {0, "weight", "WHAT",
 		"of --mode gc: its time, or the words that it reclaimed; of --mode alloc: words that "
-		"were allocated, or those that survived a collection, or bytes of large binaries",
-		"time; of alloc allocated",
+		"were allocated, or those that survived a collection, or bytes of large binaries; of "
+		"--mode malloc: bytes, or leak",
+		"time; of alloc allocated, of malloc bytes",
 		NAME(weight, word_weight)},
+	[OPTION_LEAK] = {0, "leak", NULL,
+		"of --mode malloc: only what is never freed; the same as --weight leak", NULL,
+		FLAG(leak)},
 	[OPTION_CALL_WEIGHT] = {0, "weight", "WHAT",
 		"of a flame graph: how many calls, or the time that they took", "calls",
 		NAME(weight, word_call_weight)},

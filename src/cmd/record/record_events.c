@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam record --mode gc|msg|sched`: events of the VM with their stacks, weighed into a
+ * `ebeam record --mode gc|msg|sched|malloc`: events of the VM with their stacks, weighed into a
  * profile, which every format then shows.
  */
 #include <string.h>
 
+#include "base/compiler.h"
 #include "cmd/output/timeline_output.h"
+#include "cmd/record/leak_check.h"
 #include "cmd/record/record.h"
 #include "cmd/run/event_run.h"
 #include "cmd/run/weigh.h"
@@ -14,7 +16,36 @@ struct weigh_run {
 	struct weigh weigh;
 	struct event_run *run;
 	struct timeline_output timeline; /* instead of a profile */
+	struct leak_check *leak;	 /* of --leak, from begin() on; else NULL */
 };
+
+static bool is_malloc(const struct weight_mode *mode)
+{
+	return mode->source == WEIGHT_MALLOC || mode->source == WEIGHT_LEAK;
+}
+
+/*
+ * Of the bytes that malloc gives one in so many is sampled: such that one of some 16 calls is a
+ * sample, as that costs some 16 times as much as a call that is none.
+ */
+#define LIBC_EVERY	 (16u << 10) /* at first */
+#define LIBC_LEAST_EVERY (1u << 10)
+#define LIBC_MOST_EVERY	 (64u << 10)
+#define LIBC_CALLS	 16u
+
+static void adapt_to_sizes(struct weigh_run *w)
+{
+	struct session *s = event_run_live(w->run)->session;
+	uint32_t every = LIBC_LEAST_EVERY;
+	struct event_count n;
+
+	session_event_count(s, EVENT_LIBC_ALLOC, &n);
+	if (n.ns < LIBC_CALLS)
+		return;
+	while (every < LIBC_MOST_EVERY && every < LIBC_CALLS * n.size / n.ns)
+		every *= 2;
+	session_sample_libc(s, every);
+}
 
 /* Chooses and opens the outputs before anything is recorded, so that errors come early. */
 static int on_opened(void *arg, const char **capture, struct error *err)
@@ -45,11 +76,43 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 {
 	struct weigh_run *w = arg;
 
+	if (w->leak)
+		leak_check_event(w->leak, ev);
 	if (w->timeline.timeline)
 		timeline_event(w->timeline.timeline, kind, ev);
 	else
 		weigh_event(&w->weigh, kind, ev);
 	return 0;
+}
+
+static int on_begin(void *arg, struct error *err)
+{
+	struct weigh_run *w = arg;
+
+	UNUSED(err);
+	if (w->weigh.mode->source == WEIGHT_LEAK)
+		w->leak = leak_check_open(event_run_node(w->run), event_run_live(w->run));
+	return 0;
+}
+
+static int on_drained(void *arg, struct error *err)
+{
+	struct weigh_run *w = arg;
+
+	UNUSED(err);
+	if (w->leak)
+		leak_check_some(w->leak);
+	if (is_malloc(w->weigh.mode) && event_run_node(w->run))
+		adapt_to_sizes(w);
+	return 0;
+}
+
+static void on_finish(void *arg)
+{
+	struct weigh_run *w = arg;
+
+	if (w->leak)
+		leak_check_all(w->leak);
 }
 
 static int on_end(void *arg, bool last, struct error *err)
@@ -78,10 +141,6 @@ static void on_closing(void *arg, struct strbuf *line)
 		strbuf_addf(line, "  -> %s", path);
 }
 
-/* Of bytes that malloc gives one in so many is sampled: some hundred samples for a leak of a few
- * MiB, and at the most some hundred a second within the default budget. */
-#define LIBC_EVERY (16u << 10)
-
 /* Kinds that a time line shows in addition to those of the mode. */
 static uint64_t also_shown(const struct weight_mode *mode)
 {
@@ -100,12 +159,16 @@ int record_events(struct command_context *ctx, struct render *render,
 	const struct event_consumer consumer = {
 		.kinds = mode->kinds | (render->timeline ? also_shown(mode) : 0),
 		.stacks = true,
-		.libc_every = mode->source == WEIGHT_MALLOC ? LIBC_EVERY : 0,
+		.libc_every = is_malloc(mode) ? LIBC_EVERY : 0,
+		.libc_frees = mode->source == WEIGHT_LEAK,
 		.mode = mode->name,
 		.weight = mode->weight,
 		.arg = &w,
 		.opened = on_opened,
 		.other = on_other,
+		.begin = on_begin,
+		.drained = on_drained,
+		.end = on_finish,
 		.event = on_event,
 		.show = on_end,
 		.closing = on_closing,
@@ -115,6 +178,7 @@ int record_events(struct command_context *ctx, struct render *render,
 	if (rc == 0 && !ctx->opt.dry_run && !render->timeline)
 		rc = summary_exit_code(&w.weigh.summary, ctx->opt.min_complete);
 	timeline_output_close(&w.timeline);
+	leak_check_close(w.leak);
 	weigh_close(&w.weigh);
 	event_run_close(w.run);
 	return rc;

@@ -30,8 +30,8 @@ struct event_consumer {
 	bool stacks; /* with the Erlang stack of each event */
 	/* BPF programs drop collections that took less; 0 = none are dropped. */
 	uint64_t gc_longer_than_ns;
-	/* Of libc_alloc one in so many bytes (a power of 2), and what is freed of these; 0 = each
-	 * that is allocated or freed. */
+	/* Of libc_alloc at first one in so many bytes (a power of 2), see session_sample_libc(),
+	 * and what is freed of these; 0 = each that is allocated or freed. */
 	uint32_t libc_every;
 	bool libc_frees;
 	/* BPF programs only count events, and deliver none: see session_event_count(). */

@@ -3,6 +3,7 @@
 #include "model/profile/event_profile.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,6 +223,51 @@ static void warn_of_counts(struct event_profile *ep)
 	}
 }
 
+/* The rate of the leak, with the 95 % confidence interval of what was sampled, and what speaks
+ * against it. */
+static void warn_of_leak(struct event_profile *ep, double share)
+{
+	const struct leak_result *leak = &event_weights_counts(ep->weights)->leak;
+	const struct event_stream *s = ep->stream;
+	uint64_t start_ns = MAX(s->start_ns, s->watching_ns);
+	double error = log(coverage_error(&s->coverage, EVENT_LIBC_ALLOC)), rate, factor;
+	uint64_t end_ns = MAX(s->start_ns + s->duration_ns, s->last_ns);
+	char text[4][32];
+
+	if (end_ns <= start_ns)
+		return;
+	begin_warning(ep);
+	rate = (double)leak->bytes / share / (double)(end_ns - start_ns) * 1e9;
+	factor = exp(sqrt(error * error + leak->error * leak->error));
+	units_format_ns(end_ns - start_ns, text[0], sizeof(text[0]));
+	units_format_bytes((uint64_t)rate, text[1], sizeof(text[1]));
+	units_format_bytes((uint64_t)(rate / factor), text[2], sizeof(text[2]));
+	units_format_bytes((uint64_t)(rate * factor), text[3], sizeof(text[3]));
+	if (!leak->left)
+		strbuf_addf(&ep->warnings,
+			    "no leak was seen: of %" PRIu64 " blocks sampled in %s none was kept",
+			    leak->sampled, text[0]);
+	else if (isfinite(factor))
+		strbuf_addf(&ep->warnings,
+			    "%s a second leaked (%s .. %s, 95 %%), by %" PRIu64 " of %" PRIu64
+			    " blocks sampled in %s",
+			    text[1], text[2], text[3], leak->left, leak->sampled, text[0]);
+	else
+		strbuf_addf(&ep->warnings,
+			    "some %s a second leaked, by %" PRIu64 " of %" PRIu64
+			    " blocks sampled in %s: too few sampling windows for an interval",
+			    text[1], leak->left, leak->sampled, text[0]);
+	if (leak->settled < LEAK_SETTLED)
+		strbuf_addf(
+			&ep->warnings,
+			"\nsome of this is no leak, but lives long: of what was kept for %.2g of "
+			"the time %.0f %% was freed before %.2g of it. Record longer (-d)",
+			LEAK_SURVIVES / 2, 100 * (1 - leak->settled), LEAK_SURVIVES);
+	if (leak->overflow)
+		strbuf_addf(&ep->warnings, "\nnot counted: %" PRIu64 " blocks beyond the limits",
+			    leak->overflow);
+}
+
 static void scale(struct event_profile *ep)
 {
 	double share = coverage_share_of(&ep->stream->coverage, ep->mode->scaled_by);
@@ -233,6 +279,8 @@ static void scale(struct event_profile *ep)
 			      "message_queued was not watched all the time: some time "
 			      "that processes were runnable counts as waiting");
 	}
+	if (ep->mode->source == WEIGHT_LEAK)
+		warn_of_leak(ep, MIN(share, 1));
 	if (share >= 1)
 		return;
 	profile_scale(ep->profile, 1 / share);

@@ -39,7 +39,9 @@ const struct weight_mode weight_modes[] = {
 	 KIND(PROCESS_SCHEDULED), ""},
 	{"wait", NULL, WEIGHT_OFF, "ns", "time off schedulers",
 	 KIND(PROCESS_SCHEDULED) | KIND(MESSAGE_QUEUED), KIND(PROCESS_SCHEDULED), ""},
-	{"malloc", NULL, WEIGHT_MALLOC, "bytes", "allocated by malloc", KIND(LIBC_ALLOC),
+	{"malloc", "bytes", WEIGHT_MALLOC, "bytes", "allocated by malloc", KIND(LIBC_ALLOC),
+	 KIND(LIBC_ALLOC), ""},
+	{"malloc", "leak", WEIGHT_LEAK, "bytes", "leaked by malloc", KIND(LIBC_ALLOC),
 	 KIND(LIBC_ALLOC), ""},
 	{"wall", NULL, WEIGHT_WALL, "ns", "time of processes", 0, 0, ""},
 	{"trace", "calls", WEIGHT_CALLS, "calls", "traced calls", 0, 0, ""},
@@ -78,8 +80,9 @@ struct event_weights {
 	event_weights_fn *emit;
 	void *arg;
 	struct event_weights_counts counts;
-	struct keytab spells;	  /* struct spell, by epid */
-	struct call_pairs *pairs; /* of WEIGHT_CALL_TIME, else NULL */
+	struct keytab spells;	   /* struct spell, by epid */
+	struct call_pairs *pairs;  /* of WEIGHT_CALL_TIME, else NULL */
+	struct leak_weights *leak; /* of WEIGHT_LEAK, else NULL */
 	/* Samples that are scaled by the coverage of their own kind when it is known. */
 	VEC(struct held) held;
 	uint32_t max;
@@ -104,6 +107,8 @@ struct event_weights *event_weights_open_limited(const struct weight_mode *mode,
 	w->spells = (struct keytab)KEYTAB_INIT(struct spell);
 	if (mode->source == WEIGHT_CALL_TIME)
 		call_pairs_open(&w->pairs);
+	if (mode->source == WEIGHT_LEAK)
+		w->leak = leak_weights_open(LEAK_MAX_BLOCKS);
 	return w;
 }
 
@@ -114,6 +119,7 @@ void event_weights_close(struct event_weights *w)
 	keytab_free(&w->spells);
 	call_pairs_close(w->pairs);
 	vec_free(&w->held);
+	leak_weights_close(w->leak);
 	free(w);
 }
 
@@ -306,10 +312,33 @@ static void weigh_message(struct event_weights *w, enum event_kind kind, const s
 
 static void weigh_block(struct event_weights *w, enum event_kind kind, const struct event *ev)
 {
-	uint64_t bytes = event_value(ev, EVENT_AT(LIBC_ALLOC, STANDS_FOR));
+	struct leak_block b = {
+		.address = event_value(ev, EVENT_AT(LIBC_ALLOC, ADDRESS)),
+		.ts_ns = ev->ts_ns,
+		.bytes = event_value(ev, EVENT_AT(LIBC_ALLOC, STANDS_FOR)),
+		.process = ev->u.vm.process,
+		.stack = ev->u.vm.stack,
+		.thread = ev->u.vm.thread,
+		.status = (uint8_t)ev->u.vm.status,
+	};
+	bool freed = b.bytes == EVENT_UNKNOWN;
 
-	if (kind == EVENT_LIBC_ALLOC && bytes != EVENT_UNKNOWN) /* else something is freed */
-		weigh(w, ev, SAMPLE_ALLOC, bytes);
+	if (kind != EVENT_LIBC_ALLOC)
+		return;
+	if (w->leak && b.address && freed)
+		leak_weights_free(w->leak, b.address, ev->ts_ns);
+	else if (w->leak && b.address)
+		leak_weights_alloc(w->leak, &b);
+	else if (!w->leak && !freed)
+		weigh(w, ev, SAMPLE_ALLOC, b.bytes);
+}
+
+static void emit_leaked(void *arg, const struct leak_block *b, uint64_t bytes)
+{
+	const struct spell of = {
+		.process = b->process, .stack = b->stack, .thread = b->thread, .status = b->status};
+
+	emit(arg, &of, SAMPLE_ALLOC, b->ts_ns, bytes);
 }
 
 /* ---- on and off ----------------------------------------------------------------------------- */
@@ -472,8 +501,13 @@ void event_weights_call(struct event_weights *w, const struct event_stream *s,
 void event_weights_coverage(struct event_weights *w, const struct event_stream *s,
 			    const struct event *ev)
 {
+	const char *name;
+
 	if (w->pairs)
 		call_follow_coverage(w->pairs, s, ev);
+	name = w->leak ? names_string(s->names, ev->u.coverage.kind) : NULL;
+	if (name && strcmp(name, event_rows[EVENT_LIBC_ALLOC].name) == 0)
+		leak_weights_window(w->leak, ev->u.coverage.state == COVERAGE_ON, ev->ts_ns);
 }
 
 void event_weights_take(struct event_weights *w, struct event_stream *s, enum event_kind kind,
@@ -493,6 +527,7 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 		weigh_message(w, kind, ev);
 		break;
 	case WEIGHT_MALLOC:
+	case WEIGHT_LEAK:
 		weigh_block(w, kind, ev);
 		break;
 	case WEIGHT_ON:
@@ -521,6 +556,9 @@ void event_weights_finish(struct event_weights *w, const struct event_stream *s,
 		w->counts.unknown += call_pairs_under_way(w->pairs);
 		w->counts.unknown += call_pairs_unseen(w->pairs) + call_pairs_refused(w->pairs);
 	}
+	if (w->leak)
+		leak_weights_finish(w->leak, MAX(s->start_ns, s->watching_ns), end_ns, emit_leaked,
+				    w, &w->counts.leak);
 	for (const struct spell *spell = NULL; (spell = keytab_next(&w->spells, spell));) {
 		if (end_ns <= spell->since_ns)
 			continue;

@@ -20,7 +20,8 @@
  *   wall   no weights: samples of processes have a time already (process_watch.h of beam).
  *          `record --mode wait` uses those of processes off schedulers.
  *
- *   malloc one for each sampled allocation of the C library: the bytes that it stands for
+ *   malloc one for each sampled allocation of the C library: the bytes that it stands for; or at
+ *          the end one for each of these blocks that leaked (leak_weights.h)
  *
  *   trace  one for each call of a traced function, with the stack of its callers; or for each call
  *          that ended: its time, less that of traced calls within it
@@ -36,6 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/profile/leak_weights.h"
 #include "model/stream/event_stream.h"
 
 #define EVENT_WEIGHTS_PROCESSES (1u << 20)
@@ -53,6 +55,7 @@ enum weight_source {
 	WEIGHT_CALLS,
 	WEIGHT_CALL_TIME,
 	WEIGHT_MALLOC,
+	WEIGHT_LEAK,
 };
 
 /* A mode of `record --mode`, or of `trace`. */
@@ -94,15 +97,16 @@ static inline bool weight_mode_is_calls(const struct weight_mode *m)
 const struct weight_mode *weight_mode_find(const char *name, const char *weight);
 
 struct event_weights_counts {
-	uint64_t samples;	/* emitted */
-	uint64_t unknown;	/* events whose weight is not known */
-	uint64_t began_before;	/* ends whose begin was not seen */
-	uint64_t unfinished;	/* times not ended at the end of the recording; also in samples */
-	uint64_t unfinished_ns; /* sum of these times */
-	uint64_t gaps;		/* times not counted: events may be missing */
-	uint64_t overflow;	/* not counted: too many processes */
-	uint64_t alone;		/* calls with the last caller only, without stack */
-	uint64_t unrecorded;	/* kinds of the mode that were not recorded: a bit set */
+	uint64_t samples;	 /* emitted */
+	uint64_t unknown;	 /* events whose weight is not known */
+	uint64_t began_before;	 /* ends whose begin was not seen */
+	uint64_t unfinished;	 /* times not ended at the end of the recording; also in samples */
+	uint64_t unfinished_ns;	 /* sum of these times */
+	uint64_t gaps;		 /* times not counted: events may be missing */
+	uint64_t overflow;	 /* not counted: too many processes */
+	uint64_t alone;		 /* calls with the last caller only, without stack */
+	uint64_t unrecorded;	 /* kinds of the mode that were not recorded: a bit set */
+	struct leak_result leak; /* of WEIGHT_LEAK */
 };
 
 struct event_weights;

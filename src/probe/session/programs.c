@@ -243,7 +243,7 @@ void programs_configure(struct ebeam_bpf *skel, const struct session_config *con
 		c->message_to = config->message_to;
 		c->event_stacks = config->event_stacks && !config->counting;
 		c->native_stacks = c->event_stacks && c->event_kinds >> EVENT_LIBC_ALLOC & 1;
-		c->libc_every = config->libc_every;
+		c->libc_sampled = config->libc_every != 0;
 		c->libc_frees = config->libc_frees;
 		c->keep_returns |= config->freq || c->event_stacks ||
 				   (!config->counting && c->event_kinds & STACK_KINDS);

@@ -160,6 +160,7 @@ static void loaded(struct session *s)
 {
 	const struct session_config *c = &s->config;
 
+	session_sample_libc(s, c->libc_every);
 	if (c->calls || c->events)
 		ring_set_window(s->ring_set, c->calls	   ? SESSION_CALL_WINDOW_NS
 					     : c->counting ? 0
@@ -281,6 +282,7 @@ int session_add_thread(struct session *s, uint64_t thread_pointer, const struct 
 	int rc = bpf_map_update_elem(bpf_map__fd(s->skel->maps.threads), &thread_pointer, info,
 				     BPF_ANY);
 
+	s->skel->bss->state.threads_known = 1;
 	if (info->type == THREAD_NORMAL && s->config.layout->sched_reductions >= 0 &&
 	    s->work.nr < METER_MAX_COUNTERS)
 		s->work.addrs[s->work.nr++] =
@@ -323,6 +325,11 @@ int session_add_calls(struct session *s, const struct session_calls *calls, stru
 		controller_limit(s->controller, calls->max_overhead, calls->rate,
 				 s->cost.emulated_ns + CALL_RUN_NS);
 	return 0;
+}
+
+void session_sample_libc(struct session *s, uint32_t every)
+{
+	s->skel->bss->state.libc_every = every;
 }
 
 void session_hold(struct session *s, uint64_t until_ns)

@@ -47,7 +47,7 @@ struct session_config {
 	bool force;	     /* attach uprobes even where they may not be safe */
 	bool no_realtime;    /* the controller's thread keeps normal priority */
 	bool event_stacks;   /* of libc_alloc with that of its C code */
-	uint32_t libc_every; /* see abi/config.h */
+	uint32_t libc_every; /* of libc_alloc one in so many bytes, at first; 0 = each */
 	bool libc_frees;
 	bool unnamed;		    /* neither names of processes nor terms are needed */
 	bool counting;		    /* only counts of events are needed; unnamed is set */
@@ -152,6 +152,9 @@ bool session_event_cost(struct session *s, struct controller_cost *out, const ch
 /* What the probes of one kind took of controller_cost.spent_ns; *kinds (bit set): this and all
  * other kinds that need these probes.  0 if not known. */
 uint64_t session_kind_ns(struct session *s, enum event_kind kind, uint64_t *kinds);
+
+/* During the run: of libc_alloc one in so many bytes is sampled from now on; a power of 2. */
+void session_sample_libc(struct session *s, uint32_t every);
 
 /* Sum over CPUs of the counts of one kind of event. */
 void session_event_count(struct session *s, enum event_kind kind, struct event_count *out);

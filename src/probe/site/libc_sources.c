@@ -126,43 +126,61 @@ static bool has_malloc(const struct elf_file *elf)
 	       elf_file_symbol(elf, "free", &symbol) && symbol.function;
 }
 
-void libc_sources_add(struct source_plan *plan, const struct beam_node *n, uint64_t kinds)
+/* The i-th mapped file that exports malloc, but for the dynamic linker of glibc, whose own malloc
+ * serves itself; NULL: there are not so many. */
+static const struct elf_file *file_with_malloc(const struct beam_node *n, unsigned int i,
+					       const struct proc_map **map)
 {
 	const struct proc_maps *maps = objects_maps(n->objects);
 	const struct elf_file *seen = NULL;
-	bool any = false;
+
+	for (size_t k = 0; k < maps->len; k++) {
+		const struct elf_file *elf;
+		uint64_t bias;
+
+		*map = &maps->data[k];
+		if (!(*map)->x || (*map)->path[0] != '/' || strstr((*map)->path, "/ld-linux"))
+			continue;
+		elf = objects_elf(n->objects, (*map)->start, &bias);
+		if (elf == seen || !has_malloc(elf))
+			continue;
+		seen = elf;
+		if (i-- == 0)
+			return elf;
+	}
+	return NULL;
+}
+
+void libc_sources_add(struct source_plan *plan, const struct beam_node *n, uint64_t kinds)
+{
+	const struct proc_map *map;
+	const struct elf_file *elf;
+	const char *path;
 
 	if (!(kinds & KIND))
 		return;
 	plan->kinds |= KIND;
 	plan->missing[EVENT_LIBC_ALLOC] = NULL;
-	for (size_t i = 0; i < maps->len && plan->kinds & KIND; i++) {
-		const struct proc_map *map = &maps->data[i];
-		const struct elf_file *elf;
-		const char *path = NULL;
-		uint64_t bias;
-
-		if (!map->x || !*map->path || *map->path == '[')
-			continue;
-		elf = objects_elf(n->objects, map->start, &bias);
-		if (elf == seen || !has_malloc(elf))
-			continue;
-		seen = elf;
-		if (elf != n->elf) {
-			path = source_plan_path(plan, n->os_pid, map);
-			if (!path) {
-				refuse(plan, "malloc",
-				       "too many libraries have it, or its file "
-				       "cannot be opened");
-				return;
-			}
-		}
-		any = true;
-		add_file(plan, elf, path);
+	for (unsigned int i = 0; (elf = file_with_malloc(n, i, &map)); i++) {
+		path = elf == n->elf ? NULL : source_plan_path(plan, n->os_pid, map);
+		if (elf != n->elf && !path)
+			refuse(plan, "malloc", "too many libraries, or its file cannot be opened");
+		if (plan->kinds & KIND)
+			add_file(plan, elf, path);
 	}
-	if (!any)
+	if (!file_with_malloc(n, 0, &map))
 		refuse(plan, "malloc",
 		       "no mapped file exports it: the node is linked statically, without symbols");
+}
+
+bool libc_sources_is_glibc(const struct beam_node *n)
+{
+	const struct proc_map *map;
+	const struct elf_file *elf = file_with_malloc(n, 0, &map);
+	struct elf_symbol symbol;
+
+	return elf && !file_with_malloc(n, 1, &map) &&
+	       elf_file_symbol(elf, "gnu_get_libc_version", &symbol);
 }
 
 void libc_sources_everything(struct source_plan *plan)

@@ -18,6 +18,9 @@
 /* Adds the points, if the kind is one of `kinds`.  Without any of malloc, calloc, realloc and free
  * it is missing. */
 void libc_sources_add(struct source_plan *plan, const struct beam_node *n, uint64_t kinds);
+/* Whether all memory of malloc is that of glibc (and not of another allocator as well), so that
+ * target/libc_memory.h knows its blocks. */
+bool libc_sources_is_glibc(const struct beam_node *n);
 /* For source_plan_everything(). */
 void libc_sources_everything(struct source_plan *plan);
 
