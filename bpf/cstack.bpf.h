@@ -66,8 +66,8 @@ INLINE uint64_t copy_cstack(struct rec_raw_cstack *c, uint64_t sp, uint64_t size
 	return copy_ends(c, sp, sp + size);
 }
 
-/* Fills in the record of the C stack that the walk belongs to; its h.size is what is in use.
- * Returns the bytes of c->stack, 0 = unreadable. */
+/* Fills in the record of the C stack that the walk belongs to.  Its h.size is what is in use; 0 if
+ * the stack cannot be read.  Returns the bytes of c->stack. */
 INLINE uint64_t fill_cstack(struct rec_raw_cstack *c, const struct walk *w,
 			    const struct user_regs *r)
 {
@@ -76,7 +76,7 @@ INLINE uint64_t fill_cstack(struct rec_raw_cstack *c, const struct walk *w,
 
 	c->h.type = REC_RAW_CSTACK;
 	c->h.flags = 0;
-	c->h.size = __builtin_offsetof(struct rec_raw_cstack, stack) + (uint32_t)size;
+	c->h.size = size ? __builtin_offsetof(struct rec_raw_cstack, stack) + (uint32_t)size : 0;
 	c->h.ts_ns = w->rec.h.ts_ns;
 	c->os_tid = w->rec.os_tid;
 	c->nr_stack = (uint16_t)(size / 8);

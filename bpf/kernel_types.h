@@ -73,7 +73,16 @@ struct thread_struct {
 
 struct task_struct {
 	void *stack;
+	int pid, tgid;
 	struct thread_struct thread;
+} __attribute__((preserve_access_index));
+
+/* The state of a task, by either name: __state since Linux 5.14. */
+struct task_struct___named {
+	unsigned int __state;
+} __attribute__((preserve_access_index));
+struct task_struct___before {
+	long state;
 } __attribute__((preserve_access_index));
 
 #endif

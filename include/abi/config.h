@@ -102,6 +102,44 @@ struct probe_state {
 	uint64_t thread_data;
 	uint64_t threads_known; /* all schedulers are in the map of threads */
 	uint64_t libc_every;	/* a power of 2; may change during the run */
+	/* Times off a CPU: of shorter ones than least_ns only some are emitted (struct
+	 * rec_raw_off_cpu); of each class some so many are copied in OFF_CPU_WINDOW_NS of a CPU. */
+	uint64_t off_least_ns;
+	uint32_t off_copies;
+	uint32_t pad;
+};
+#define OFF_CPU_WINDOW_NS 50000000ull
+/* Classes of times off a CPU that differ in number and length: so a flood of one class does not
+ * thin out the others. */
+enum off_cpu_class {
+	OFF_CPU_CLASS_PREEMPTED,
+	OFF_CPU_CLASS_YIELDED,
+	OFF_CPU_CLASS_FUTEX,
+	OFF_CPU_CLASS_OTHER,
+	NR_OFF_CPU_CLASSES
+};
+
+/* Sums of a thread's times off a CPU, all of them, ns. */
+struct off_cpu_sums {
+	uint64_t idle_ns;     /* asleep: a scheduler without work, a thread that polls */
+	uint64_t blocked_ns;  /* other waits in the kernel */
+	uint64_t runnable_ns; /* without a CPU: preempted, or woken */
+	uint64_t woken_ns;    /* of runnable_ns: after idle times */
+	uint64_t idle;	      /* how often */
+	uint64_t times;	      /* other times, of all classes */
+	uint64_t copied;      /* of these */
+};
+/* The thread's current time off a CPU; since_ns 0: it is on one. */
+#define OFF_CPU_IDLE   0x100u /* beside OFF_CPU_* of abi/record.h */
+#define OFF_CPU_COPIED 0x200u
+struct off_cpu_now {
+	uint64_t since_ns, woken_ns, lock, waker_epid;
+	uint32_t waker_tid, task_state, every, flags;
+};
+/* An element of the map of threads begins with it. */
+struct off_thread_head {
+	struct off_cpu_now now;
+	struct off_cpu_sums sums;
 };
 
 /* Kinds that are enabled now.  A kind gets a new epoch each time it is enabled, so that the return

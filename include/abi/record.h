@@ -30,6 +30,7 @@ enum rec_type {
 	REC_RAW_COVERAGE = 6, /* not from BPF: from the overhead controller */
 	REC_RAW_CALL = 7,
 	REC_RAW_GAP = 8,
+	REC_RAW_OFF_CPU = 9,
 	/* definitions */
 	REC_META = 32,
 	REC_STRING = 33,
@@ -96,6 +97,8 @@ enum stack_source {
 #define RAW_SAMPLE_EVENT     0x8u /* not a sample: the stack of the event that comes next */
 /* A system task or signal is handled while a literal area is collected. */
 #define RAW_SAMPLE_LITERALS 0x10u
+/* Not of a CPU: the thread as it left its CPU; a REC_RAW_OFF_CPU with its time and thread follows. */
+#define RAW_SAMPLE_OFF_CPU 0x20u
 
 /*
  * One sample.  addrs[] = kernel frames (leaf first), then Erlang return addresses (leaf first, as
@@ -126,8 +129,8 @@ struct rec_raw_sample {
 	uint32_t skipped_words; /* stack words between leaf and root part that were not walked */
 	uint32_t walked_words;	/* stack words that were walked */
 	uint32_t sleep_flags;	/* ErtsSchedulerSleepInfo.flags, read if no process is current */
-	uint32_t pad32;
-	uint16_t scheduler; /* 1.. within its thread_type, 0 = none */
+	uint32_t syscall;	/* of an off-CPU sample: number of the system call + 1; 0 = none */
+	uint16_t scheduler;	/* 1.. within its thread_type, 0 = none */
 	uint16_t nr_kernel;
 	uint16_t nr_leaf; /* words of addrs[], RAW_REPEATED ones included */
 	uint16_t nr_root;
@@ -186,6 +189,29 @@ struct rec_raw_gap {
 	uint32_t nr_gap; /* words, <= RAW_GAP_WORDS; up to a few words above `high` */
 	uint64_t low, high;
 	uint64_t gap[RAW_GAP_WORDS]; /* the record ends after nr_gap words */
+};
+
+/*
+ * A thread is on a CPU again, at h.ts_ns.  If the sample before it stands for others, its time does
+ * so, too: one of `every` times off a CPU was copied, and of those that were shorter than least_ns
+ * each was emitted with the probability (its length / least_ns).
+ */
+#define OFF_CPU_PREEMPTED 0x1u /* it was runnable all the time: its CPU was taken by others */
+#define OFF_CPU_YIELDED	  0x4u /* likewise, and it gave its CPU away by sched_yield() */
+#define OFF_CPU_GOES_ON	  0x2u /* it is still off; the time is up to the end of the recording */
+struct rec_raw_off_cpu {
+	struct rec_header h;
+	uint32_t os_tid;
+	uint32_t flags;	     /* OFF_CPU_* */
+	uint32_t task_state; /* TASK_* bits of the kernel, as it left its CPU */
+	uint32_t every;
+	uint64_t since_ns; /* when it left its CPU */
+	uint64_t woken_ns; /* when it became runnable; 0 = not seen */
+	uint64_t least_ns;
+	uint64_t lock;	     /* address of the VM's lock in whose queue it waited; 0 = none found */
+	uint64_t waker_epid; /* the process that the waking thread ran, or 0 */
+	uint32_t waker_tid;  /* thread of the node that woke it by a futex, or 0 */
+	uint32_t pad;
 };
 
 enum code_action { CODE_LOADED = 1, CODE_UNLOADED = 2 };
@@ -503,6 +529,30 @@ enum sample_kind {
 	SAMPLE_TERM_FORMAT = 28, /* external term format, also for distribution */
 	SAMPLE_REGEXP = 29,
 	SAMPLE_BINARY = 30, /* BIFs and helpers of binaries */
+	/* Of threads off CPUs: weights of `record --mode offcpu`.  Blocked, in the queue of a lock:
+	 */
+	SAMPLE_OFF_LOCK_ETS = 31,
+	SAMPLE_OFF_LOCK_PROCESS = 32,
+	SAMPLE_OFF_LOCK_PORT = 33,
+	SAMPLE_OFF_LOCK_ALLOC = 34,
+	SAMPLE_OFF_LOCK_CODE = 35,
+	SAMPLE_OFF_LOCK_DIST = 36,
+	SAMPLE_OFF_LOCK = 37,	  /* any other */
+	SAMPLE_OFF_PROGRESS = 38, /* for other threads to make progress, or to stop */
+	SAMPLE_OFF_FILE = 39,
+	SAMPLE_OFF_NETWORK = 40,
+	SAMPLE_OFF_PIPE = 41,
+	SAMPLE_OFF_FAULT = 42,	/* a page to be read or made */
+	SAMPLE_OFF_MEMORY = 43, /* mmap() and its like */
+	SAMPLE_OFF_SLEEP = 44,
+	SAMPLE_OFF_FUTEX = 45, /* as of pthread_cond_wait(), not of a lock of the VM */
+	SAMPLE_OFF_POLL = 46,
+	SAMPLE_OFF_STOPPED = 47, /* by SIGSTOP or a debugger */
+	SAMPLE_OFF_OTHER = 48,
+	/* Runnable, but others have the CPU: it was taken away, or has yet to be given. */
+	SAMPLE_OFF_PREEMPTED = 49,
+	SAMPLE_OFF_WOKEN = 50,
+	SAMPLE_OFF_YIELDED = 51, /* by sched_yield(), as who spins for a lock does */
 	NR_SAMPLE_KINDS
 };
 
@@ -621,6 +671,7 @@ _Static_assert(sizeof(struct rec_raw_process) % 8 == 0, "ABI");
 _Static_assert(sizeof(struct rec_raw_code) == 48, "ABI");
 _Static_assert(sizeof(struct rec_raw_gap) == 40 + 8 * RAW_GAP_WORDS, "ABI");
 _Static_assert(sizeof(struct rec_raw_cstack) == 88 + 8 * RAW_CSTACK_WORDS, "ABI");
+_Static_assert(sizeof(struct rec_raw_off_cpu) == 80, "ABI");
 _Static_assert(sizeof(struct rec_function) == 40, "ABI");
 _Static_assert(sizeof(struct rec_process) == 48, "ABI");
 _Static_assert(sizeof(struct rec_thread) == 32, "ABI");

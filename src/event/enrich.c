@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "event/catalogue.h"
+#include "event/off_cpu.h"
 #include "event/record_queue.h"
 #include "event/slices.h"
 
@@ -42,6 +43,13 @@ struct enrich {
 		uint32_t os_tid, stack;
 		enum sample_status status;
 	} stack;
+	/* From the last RAW_SAMPLE_OFF_CPU: the sample whose weight comes next. */
+	struct {
+		uint64_t ts_ns;
+		uint32_t os_tid;
+		struct rec_sample fields;
+	} off;
+	double variance[NR_SAMPLE_KINDS];
 	uint32_t kind_names[NR_EVENT_KINDS]; /* string ids, 0 = not interned yet */
 	bool calls;			     /* a REC_RAW_CALL has come */
 	struct slices slices;
@@ -120,7 +128,39 @@ static void enrich_sample(struct enrich *e, const struct rec_raw_sample *raw)
 	fields.thread = s->thread;
 	fields.kind = (uint8_t)s->kind;
 	fields.status = (uint8_t)s->status;
+	if (raw->flags & RAW_SAMPLE_OFF_CPU) {
+		e->off.ts_ns = raw->h.ts_ns;
+		e->off.os_tid = raw->os_tid;
+		e->off.fields = fields;
+		return;
+	}
 	push_sample(e, &fields, raw->h.ts_ns);
+}
+
+/* A part of a time off a CPU, with its weight for all that it stands for (Horvitz-Thompson). */
+static void push_off_cpu(struct enrich *e, const struct off_cpu_part *part, uint64_t ts_ns)
+{
+	struct rec_sample fields = e->off.fields;
+
+	if (!part->ns)
+		return;
+	fields.kind = (uint8_t)part->kind;
+	e->variance[part->kind] += part->variance;
+	enrich_add_sample(e, &fields, part->ns, ts_ns);
+}
+
+static void enrich_off_cpu(struct enrich *e, const struct rec_raw_off_cpu *raw)
+{
+	struct off_cpu_part waited, runnable;
+
+	if (!e->off.os_tid || e->off.ts_ns != raw->h.ts_ns || e->off.os_tid != raw->os_tid ||
+	    !off_cpu_parts(raw, (enum sample_kind)e->off.fields.kind, &waited, &runnable)) {
+		e->bad_records++;
+		return;
+	}
+	push_off_cpu(e, &waited, raw->h.ts_ns);
+	push_off_cpu(e, &runnable, raw->h.ts_ns);
+	e->off.os_tid = 0;
 }
 
 static bool event_is_consistent(const struct enrich *e, const struct rec_raw_event *raw,
@@ -383,6 +423,9 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 	case REC_RAW_GAP:
 		least = offsetof(struct rec_raw_gap, gap);
 		break;
+	case REC_RAW_OFF_CPU:
+		least = sizeof(struct rec_raw_off_cpu);
+		break;
 	case REC_RAW_EVENT:
 		least = offsetof(struct rec_raw_event, values);
 		break;
@@ -413,6 +456,8 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 		enrich_event(e, (const struct rec_raw_event *)rec);
 	else if (rec->type == REC_RAW_CALL)
 		enrich_call(e, (const struct rec_raw_call *)rec);
+	else if (rec->type == REC_RAW_OFF_CPU)
+		enrich_off_cpu(e, (const struct rec_raw_off_cpu *)rec);
 	else if (rec->type == REC_RAW_COVERAGE)
 		enrich_coverage(e, (const struct rec_raw_coverage *)rec);
 	else if (rec->type == REC_RAW_GAP && e->resolver->gap)
@@ -575,7 +620,7 @@ void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, ui
 }
 
 void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum sample_kind kind,
-		      uint32_t weight, uint64_t ts_ns)
+		      uint64_t weight, uint64_t ts_ns)
 {
 	uint32_t name = names_intern_string(e->names, state, strlen(state), NULL);
 	uint32_t function = names_intern_function(e->names, 0, name, -1, FRAME_STATE, NULL);
@@ -583,13 +628,12 @@ void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum
 	struct rec_sample fields = {
 		.stack = names_intern_stack(e->names, 0, frame, NULL),
 		.thread = thread,
-		.weight = weight,
 		.kind = (uint8_t)kind,
 		.status = SAMPLE_STATUS_COMPLETE,
 	};
 
 	if (weight)
-		push_sample(e, &fields, ts_ns);
+		enrich_add_sample(e, &fields, weight, ts_ns);
 }
 
 void enrich_add_sample(struct enrich *e, const struct rec_sample *of, uint64_t weight,
@@ -606,6 +650,11 @@ void enrich_add_end(struct enrich *e, uint64_t ts_ns)
 {
 	record_queue_define(&e->queue, e->names);
 	record_queue_push(&e->queue, REC_END, sizeof(struct rec_end), ts_ns);
+}
+
+double enrich_variance(const struct enrich *e, enum sample_kind kind)
+{
+	return e->variance[kind];
 }
 
 uint64_t enrich_bad_records(const struct enrich *e)

@@ -41,12 +41,14 @@ void enrich_add_call_gap(struct enrich *e, const struct enrich_call_gap *gap);
 void enrich_add_raw(struct enrich *e, const struct rec_header *raw);
 /* One sample of a thread with this weight, whose stack is one state frame such as "[idle]". */
 void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum sample_kind kind,
-		      uint32_t weight, uint64_t ts_ns);
+		      uint64_t weight, uint64_t ts_ns);
 /* A sample with this weight, and with process, stack, thread (ids of the dictionary), kind and
  * status of *of. */
 void enrich_add_sample(struct enrich *e, const struct rec_sample *of, uint64_t weight,
 		       uint64_t ts_ns);
 void enrich_add_end(struct enrich *e, uint64_t ts_ns);
+/* Variance of the sum of weights of a kind, ns^2: of times off CPUs, of which not all were emitted. */
+double enrich_variance(const struct enrich *e, enum sample_kind kind);
 
 /* Number of records that were malformed or refused by the resolver; of names beyond the limits. */
 uint64_t enrich_bad_records(const struct enrich *e);

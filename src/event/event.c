@@ -299,6 +299,7 @@ static int decode_body(struct event *ev, const char *bytes, size_t size)
 	case REC_RAW_CODE:
 	case REC_RAW_CSTACK:
 	case REC_RAW_GAP:
+	case REC_RAW_OFF_CPU:
 	case REC_RAW_EVENT:
 	case REC_RAW_COVERAGE:
 	case REC_END:

@@ -64,6 +64,13 @@ enum paint_id paint_of_sample(enum sample_kind kind)
 	case SAMPLE_WAIT:
 		return PAINT_STATE;
 	case SAMPLE_LOCK:
+	case SAMPLE_OFF_LOCK_ETS:
+	case SAMPLE_OFF_LOCK_PROCESS:
+	case SAMPLE_OFF_LOCK_PORT:
+	case SAMPLE_OFF_LOCK_ALLOC:
+	case SAMPLE_OFF_LOCK_CODE:
+	case SAMPLE_OFF_LOCK_DIST:
+	case SAMPLE_OFF_LOCK:
 		return PAINT_LOCK;
 	case SAMPLE_TERM_FORMAT:
 	case SAMPLE_REGEXP:

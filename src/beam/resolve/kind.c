@@ -168,6 +168,7 @@ void native_kinds_add(struct native_kinds *k, const char *symbol)
 
 	if (kind == SAMPLE_LOCK) {
 		k->lock = true;
+		k->process_lock |= begins(symbol, "erts_proc_lock_");
 		if (k->outermost == SAMPLE_WAIT) /* ethr_event_wait(), for the lock */
 			k->outermost = NR_SAMPLE_KINDS;
 	} else if (kind == SAMPLE_FULL_GC) {

@@ -17,6 +17,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "beam/resolve/resolve_internal.h"
+#include "beam/resolve/wait_kind.h"
 
 static bool in_ranges(const struct beam_resolver *r, raddr addr)
 {
@@ -298,6 +299,22 @@ static bool raw_is_sane(const struct rec_raw_sample *raw)
 	       raw->h.size >= sizeof(*raw) + 8 * nr;
 }
 
+/* Index of the first kernel frame that is shown: as a thread leaves its CPU, the program that copies
+ * it, the tracepoint and the functions that switch are the same for all. */
+static unsigned int first_kernel_frame(struct beam_resolver *r, const struct rec_raw_sample *raw)
+{
+	unsigned int first = 0;
+
+	for (unsigned int i = 0; raw->flags & RAW_SAMPLE_OFF_CPU && i < raw->nr_kernel; i++) {
+		const char *name = kernel_name(r, raw->addrs[i]);
+
+		if (name && (strncmp(name, "schedule", 8) == 0 || strcmp(name, "__schedule") == 0 ||
+			     strncmp(name, "preempt_schedule", 16) == 0))
+			first = i + 1;
+	}
+	return first;
+}
+
 static bool can_have_cstack(const struct rec_raw_sample *raw)
 {
 	return raw->flags & RAW_SAMPLE_REGS && !(raw->flags & RAW_SAMPLE_EVENT);
@@ -349,7 +366,8 @@ static int resolve_sample(struct resolver *base, struct names *names,
 		.kernel = kernel,
 		.nr_kernel = kernel_names(r, raw, kernel),
 	};
-	out->kind = kind_of_sample(&evidence);
+	out->kind = raw->flags & RAW_SAMPLE_OFF_CPU ? kind_of_wait(&evidence)
+						    : kind_of_sample(&evidence);
 	if (out->nr_frames == 0)
 		frame_push(&l, frame_of_name(names, NULL, state_name(out->kind), -1, FRAME_STATE));
 	/* If the leaf is the C function that JIT code called, it was pushed already. */
@@ -357,7 +375,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 		push_native(r, names, &l);
 	if (!r->native.nr && leaf && leaf != top_frame(&l))
 		frame_push(&l, leaf);
-	for (unsigned int i = raw->nr_kernel; i-- > 0;)
+	for (unsigned int i = raw->nr_kernel; i-- > first_kernel_frame(r, raw);)
 		frame_push(&l, frame_of_kernel(r, names, raw->addrs[i]));
 	out->status = final_status(raw, &l, thread->type);
 	forget_native(r);

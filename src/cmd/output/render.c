@@ -227,9 +227,10 @@ struct snapshot_options render_snapshot_options(const struct render *r, const st
 		.native = opt->no_native ? SNAPSHOT_NATIVE_NONE : opt->native,
 		.no_kernel = opt->no_kernel,
 		.idle = opt->idle,
-		/* Modes that sample memory add up times of several states: a root frame for each
-		 * keeps them apart. */
-		.kind_root = opt->kinds || (mode && weight_mode_reads_memory(mode)),
+		/* Modes that sample memory, or threads off CPUs, add up times of several states: a
+		 * root frame for each keeps them apart. */
+		.kind_root = opt->kinds || (mode && (weight_mode_reads_memory(mode) ||
+						     weight_mode_is_off_cpu(mode))),
 	};
 }
 

@@ -42,7 +42,8 @@ struct record_run {
 	struct outfile *capture; /* -f capture, or --capture: streamed while recording */
 	struct capture_writer *writer;
 	struct timeline_output timeline;
-	const struct weight_mode *mode; /* NULL: samples of the CPU; else one that reads memory */
+	const struct weight_mode *mode; /* NULL: samples of the CPU; else one that reads memory, or
+					 * times off CPUs */
 	struct loop_alarm *alarm;	/* of the next sample of processes */
 	uint64_t samples;
 	unsigned int random;
@@ -210,12 +211,12 @@ static int run_loop(struct record_run *run, struct error *err)
 	int rc = loop_open(&loop, err);
 
 	rc = rc ? rc : loop_watch_pid(loop, run->node->os_pid, err);
-	if (rc == 0 && run->mode)
+	if (rc == 0 && reads_memory(run))
 		rc = loop_add_alarm(loop, &run->alarm, on_sample_due, run, err);
 	else if (rc == 0)
 		rc = loop_add_timer(loop, drain_interval_ns(run->ctx->opt.freq), on_drain, run,
 				    err);
-	if (rc == 0 && run->mode)
+	if (rc == 0 && reads_memory(run))
 		set_next_sample(run, clock_monotonic_ns());
 	if (rc == 0 && run->ctx->opt.duration_ns)
 		rc = loop_set_deadline(loop, run->ctx->opt.duration_ns, err);
@@ -336,7 +337,7 @@ int cmd_record(struct command_context *ctx, struct error *err)
 		render_free(&run.render);
 		return rc;
 	}
-	if (run.mode && !reads_memory(&run)) {
+	if (run.mode && !reads_memory(&run) && !weight_mode_is_off_cpu(run.mode)) {
 		rc = record_events(ctx, &run.render, run.mode, err);
 		render_free(&run.render);
 		return rc;

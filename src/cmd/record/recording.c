@@ -22,7 +22,7 @@
 
 struct recording {
 	struct live live;
-	const struct weight_mode *mode; /* reads memory; NULL: samples of the CPU */
+	const struct weight_mode *mode; /* reads memory, or times off CPUs; NULL: samples of CPUs */
 	struct process_watch *watch;	/* samples processes in memory, for `mode` */
 	/* For each kind of samples, and last for all kinds of the mode: processes in the last
 	 * sample, and the variance of the sum of their time, in ns^2. */
@@ -37,6 +37,7 @@ struct recording {
 	struct capture_writer *writer;	  /* borrowed; NULL = none */
 	struct timeline_output *timeline; /* likewise */
 	struct event_stream stream;	  /* for the time line */
+	struct off_cpu_sums off;	  /* of all threads */
 	uint64_t first_sample_ns, end_ns;
 	uint64_t refused;	 /* records that the profile rejected */
 	VEC(uint64_t) by_thread; /* number of samples; index = thread id in names */
@@ -110,7 +111,7 @@ static int sample_processes(struct recording *r, struct error *err)
 	return rc;
 }
 
-static int watch_processes(struct recording *r, const struct weight_mode *mode, struct error *err)
+static int watch_processes(struct recording *r, struct error *err)
 {
 	struct live *l = &r->live;
 	int rc = process_watch_open(&r->watch, l->node, l->resolver, enrich_names(l->enrich),
@@ -118,7 +119,6 @@ static int watch_processes(struct recording *r, const struct weight_mode *mode, 
 
 	if (rc)
 		return rc;
-	r->mode = mode;
 	rc = sample_processes(r, err);
 	live_begin(l);
 	if (rc == 0)
@@ -144,22 +144,25 @@ int recording_start(struct recording **out, struct beam_node *n, const struct op
 		    const struct weight_mode *mode, struct error *err)
 {
 	struct recording *r = xcalloc(1, sizeof(*r));
-	struct live_config config = {.opt = opt, .freq = opt->freq};
+	bool off_cpu = weight_mode_is_off_cpu(mode);
+	struct live_config config = {.opt = opt, .freq = opt->freq, .off_cpu = off_cpu};
 	int rc;
 
 	*out = NULL;
 	r->freq = opt->freq;
 	sample_limit_init(&r->limit, opt->max_overhead, opt->freq);
-	rc = mode ? live_open_memory(&r->live, n, err) : live_open(&r->live, n, &config, err);
+	rc = mode && !off_cpu ? live_open_memory(&r->live, n, err)
+			      : live_open(&r->live, n, &config, err);
 	if (rc) {
 		free(r);
 		return rc;
 	}
 	r->profile = profile_open();
-	if (mode)
-		rc = watch_processes(r, mode, err);
+	r->mode = mode;
+	if (mode && !off_cpu)
+		rc = watch_processes(r, err);
 	rc = rc ? rc : add_meta(r, opt, err);
-	if (rc == 0 && !mode)
+	if (rc == 0 && r->live.session)
 		rc = session_start(r->live.session, err);
 	if (rc)
 		recording_close(r);
@@ -255,10 +258,54 @@ static void add_idle(struct recording *r)
 		uint64_t seen = id < r->by_thread.len ? r->by_thread.data[id] : 0;
 
 		if (t && t->type != THREAD_OTHER && t->type != THREAD_UNKNOWN && seen < expected)
-			enrich_add_state(r->live.enrich, id, "[idle]", SAMPLE_WAIT,
-					 (uint32_t)(expected - seen), r->end_ns);
+			enrich_add_state(r->live.enrich, id, "[idle]", SAMPLE_WAIT, expected - seen,
+					 r->end_ns);
 	}
 	free(threads);
+}
+
+/* Idle times of a thread, and those after which it had to wait for a CPU: they have no stacks. */
+static void add_sums(void *arg, uint32_t os_tid, const struct off_cpu_sums *sums)
+{
+	struct recording *r = arg;
+	struct names *names = enrich_names(r->live.enrich);
+	uint32_t id = beam_resolver_thread(r->live.resolver, names, (int)os_tid);
+
+	if (!id)
+		return;
+	enrich_add_state(r->live.enrich, id, "[idle]", SAMPLE_WAIT, sums->idle_ns, r->end_ns);
+	enrich_add_state(r->live.enrich, id, "[idle]", SAMPLE_OFF_WOKEN, sums->woken_ns, r->end_ns);
+	r->off.blocked_ns += sums->blocked_ns;
+	r->off.runnable_ns += sums->runnable_ns;
+	r->off.times += sums->times;
+	r->off.idle += sums->idle;
+	r->off.copied += sums->copied;
+}
+
+static void add_number(struct recording *r, const char *key, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	enrich_add_meta(r->live.enrich, key, text);
+}
+
+static void add_off_cpu(struct recording *r)
+{
+	for (int kind = 0; kind < NR_SAMPLE_KINDS; kind++) {
+		double variance = enrich_variance(r->live.enrich, (enum sample_kind)kind);
+
+		r->sums[kind].taken = variance > 0;
+		r->sums[kind].variance = variance;
+		if (kind != SAMPLE_WAIT) /* not shown */
+			r->sums[NR_SAMPLE_KINDS].variance += variance;
+	}
+	add_margins(r);
+	session_off_cpu_sums(r->live.session, add_sums, r);
+	add_number(r, "offcpu_blocked_ns", r->off.blocked_ns);
+	add_number(r, "offcpu_runnable_ns", r->off.runnable_ns);
+	add_number(r, "offcpu_times", r->off.times);
+	add_number(r, "offcpu_copied", r->off.copied);
 }
 
 int recording_finish(struct recording *r, struct error *err)
@@ -280,6 +327,8 @@ int recording_finish(struct recording *r, struct error *err)
 		return rc;
 	if (!r->mode)
 		add_idle(r);
+	else if (r->live.session)
+		add_off_cpu(r);
 	live_add_end(&r->live, r->refused, r->end_ns);
 	return drain(r, SOURCE_DRAIN_ALL, err);
 }
@@ -323,7 +372,7 @@ uint64_t recording_first_sample_ns(const struct recording *r)
 
 void recording_node_cost(struct recording *r, struct live_cost *out)
 {
-	if (r->mode)
+	if (!r->live.session)
 		*out = (struct live_cost){.percent = NAN};
 	else
 		live_sample_cost(&r->live, out);
@@ -335,7 +384,8 @@ void recording_keep_limit(struct recording *r)
 	struct sample_clocks clocks;
 	struct strbuf text = {0};
 
-	if (r->mode || !live_sample_clocks(&r->live, &clocks) || !sample_limit_step(l, &clocks))
+	if (!r->live.session || !live_sample_clocks(&r->live, &clocks) ||
+	    !sample_limit_step(l, &clocks))
 		return;
 	live_sample_less(&r->live, l->weight);
 	strbuf_addf(&text,
@@ -359,6 +409,15 @@ void recording_describe(const struct beam_node *n, unsigned int freq,
 	/* 2 us: what a sample of 64 frames takes on common hosts; `tools/bench` measures it. */
 	const double sample_us = 2.0;
 
+	if (weight_mode_is_off_cpu(mode)) {
+		fprintf(out,
+			"tracepoint  sched_switch, sched_waking: threads of pid %d only\n"
+			"predicted   0.3 us of each switch of its threads, and 5 us for each that "
+			"is copied: "
+			"as many as --max-overhead allows\n",
+			n->os_pid);
+		return;
+	}
 	if (mode) {
 		fprintf(out,
 			"memory      processes of pid %d, %u times a second\n"

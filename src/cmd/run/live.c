@@ -148,6 +148,7 @@ int live_session_config(struct session_config *out, struct beam_node *n,
 		.os_pid = n->os_pid,
 		.exe = n->exe,
 		.freq = asked->freq,
+		.off_cpu = asked->off_cpu,
 		.frame_pointers = keeps_frame_pointers(resolver),
 		.jit_descriptor =
 			resolver && n->anchors.jit_register ? n->anchors.jit_descriptor : 0,

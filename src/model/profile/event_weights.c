@@ -44,6 +44,7 @@ const struct weight_mode weight_modes[] = {
 	{"malloc", "leak", WEIGHT_LEAK, "bytes", "leaked by malloc", KIND(LIBC_ALLOC),
 	 KIND(LIBC_ALLOC), ""},
 	{"wall", NULL, WEIGHT_WALL, "ns", "time of processes", 0, 0, ""},
+	{"offcpu", NULL, WEIGHT_OFF_CPU, "ns", "time off CPUs", 0, 0, ""},
 	{"trace", "calls", WEIGHT_CALLS, "calls", "traced calls", 0, 0, ""},
 	{"trace", "time", WEIGHT_CALL_TIME, "ns", "time in traced calls", CALL_FOLLOW_KINDS, 0,
 	 "calls whose end was not seen"},
@@ -538,6 +539,7 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 			wake(w, s, ev);
 		break;
 	case WEIGHT_WALL:
+	case WEIGHT_OFF_CPU:
 		break;
 	case WEIGHT_CALL_TIME:
 		end_by_exception(w, s, kind, ev);

@@ -22,6 +22,7 @@
  *
  *   malloc one for each sampled allocation of the C library: the bytes that it stands for; or at
  *          the end one for each of these blocks that leaked (leak_weights.h)
+ *   offcpu no weights: samples of times off CPUs have one already (abi/record.h, rec_raw_off_cpu).
  *
  *   trace  one for each call of a traced function, with the stack of its callers; or for each call
  *          that ended: its time, less that of traced calls within it
@@ -56,6 +57,7 @@ enum weight_source {
 	WEIGHT_CALL_TIME,
 	WEIGHT_MALLOC,
 	WEIGHT_LEAK,
+	WEIGHT_OFF_CPU, /* likewise; samples of threads that left their CPU */
 };
 
 /* A mode of `record --mode`, or of `trace`. */
@@ -77,6 +79,12 @@ extern const struct weight_mode weight_modes[]; /* ends with name == NULL */
 static inline bool weight_mode_reads_memory(const struct weight_mode *m)
 {
 	return m->source == WEIGHT_WALL || m->source == WEIGHT_OFF;
+}
+
+/* True if samples are of times off CPUs. */
+static inline bool weight_mode_is_off_cpu(const struct weight_mode *m)
+{
+	return m && m->source == WEIGHT_OFF_CPU;
 }
 
 /* Whether a sample that was read from memory belongs to the mode. */

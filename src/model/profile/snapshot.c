@@ -40,6 +40,27 @@ static const char *const kind_names[NR_SAMPLE_KINDS][2] = {
 	[SAMPLE_TERM_FORMAT] = {"term format", "External term format"},
 	[SAMPLE_REGEXP] = {"regexp", "Regular expressions"},
 	[SAMPLE_BINARY] = {"binary", "Binaries"},
+	[SAMPLE_OFF_LOCK_ETS] = {"lock: ets", "Blocked by a lock of an ETS table"},
+	[SAMPLE_OFF_LOCK_PROCESS] = {"lock: process", "Blocked by a lock of a process"},
+	[SAMPLE_OFF_LOCK_PORT] = {"lock: port", "Blocked by a lock of a port"},
+	[SAMPLE_OFF_LOCK_ALLOC] = {"lock: alloc", "Blocked by a lock of an allocator"},
+	[SAMPLE_OFF_LOCK_CODE] = {"lock: code", "Blocked by a lock of code"},
+	[SAMPLE_OFF_LOCK_DIST] = {"lock: dist", "Blocked by a lock of a connection"},
+	[SAMPLE_OFF_LOCK] = {"lock: other", "Blocked by another lock"},
+	[SAMPLE_OFF_PROGRESS] = {"thread progress", "Blocked until other threads make progress"},
+	[SAMPLE_OFF_FILE] = {"file", "Blocked by files and disks"},
+	[SAMPLE_OFF_NETWORK] = {"network", "Blocked by the network"},
+	[SAMPLE_OFF_PIPE] = {"pipe", "Blocked by a pipe"},
+	[SAMPLE_OFF_FAULT] = {"page fault", "Blocked by a page fault"},
+	[SAMPLE_OFF_MEMORY] = {"memory map", "Blocked by mapping memory"},
+	[SAMPLE_OFF_SLEEP] = {"sleep", "Asleep for a time"},
+	[SAMPLE_OFF_FUTEX] = {"futex", "Blocked by a futex"},
+	[SAMPLE_OFF_POLL] = {"blocked: poll", "Blocked by polling in a process"},
+	[SAMPLE_OFF_STOPPED] = {"stopped", "Stopped by a signal"},
+	[SAMPLE_OFF_OTHER] = {"blocked: other", "Blocked by something else"},
+	[SAMPLE_OFF_PREEMPTED] = {"preempted", "Runnable, its CPU taken by others"},
+	[SAMPLE_OFF_WOKEN] = {"woken", "Runnable, waiting for a CPU"},
+	[SAMPLE_OFF_YIELDED] = {"yielded", "Runnable, gave its CPU away"},
 };
 
 static const char *const status_names[NR_SAMPLE_STATUSES] = {
@@ -141,7 +162,8 @@ bool snapshot_margin(const struct snapshot *s, enum sample_kind kind, uint64_t *
 
 bool sample_kind_is_state(enum sample_kind kind)
 {
-	return kind >= SAMPLE_WAITING && kind <= SAMPLE_EXITING;
+	return (kind >= SAMPLE_WAITING && kind <= SAMPLE_EXITING) ||
+	       (kind >= SAMPLE_OFF_LOCK_ETS && kind <= SAMPLE_OFF_YIELDED);
 }
 
 const char *sample_kind_name(enum sample_kind kind)

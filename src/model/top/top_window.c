@@ -76,6 +76,7 @@ enum top_share_kind top_share_of(enum sample_kind kind)
 	case SAMPLE_WAITING_DIRTY:
 	case SAMPLE_SUSPENDED:
 	case SAMPLE_HIBERNATING:
+	case SAMPLE_OFF_LOCK_ETS ... SAMPLE_OFF_YIELDED:
 		return TOP_SHARE_WAITING;
 	case SAMPLE_RUNNING:
 	case SAMPLE_EXITING:

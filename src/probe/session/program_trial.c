@@ -237,6 +237,7 @@ static const struct {
 	{"uprobe", BPF_PROG_TYPE_KPROBE},
 	{"uretprobe", BPF_PROG_TYPE_KPROBE},
 	{"perf_event", BPF_PROG_TYPE_PERF_EVENT},
+	{"raw_tp", BPF_PROG_TYPE_RAW_TRACEPOINT},
 };
 
 /* Programs that one of several threads tries. */

@@ -270,7 +270,7 @@ static int size_map(struct bpf_map *map, size_t nr, struct error *err)
 
 bool programs_need_threads(const struct session_config *c)
 {
-	return c->calls || c->events;
+	return c->calls || c->events || c->off_cpu;
 }
 
 /* Programs of breakpoints need maps that are allocated as a whole, other programs only where the
@@ -283,8 +283,13 @@ int programs_size_maps(struct ebeam_bpf *skel, const struct session_config *c,
 	bool whole = !kernel->growing_maps;
 	bool stacks = c->call_stacks || c->event_stacks ||
 		      (c->events && !c->counting && c->events->kinds & STACK_KINDS);
-	int rc;
+	int rc = 0;
 
+	if (c->off_cpu) {
+		rc = size_map(skel->maps.off_threads, nr, err);
+		if (rc)
+			return rc;
+	}
 	if (!c->calls && !(whole && c->events))
 		return 0;
 	rc = size_map(skel->maps.event_scratches, stacks ? nr : 1, err);

@@ -49,7 +49,10 @@ static int choose_programs(struct session *s, struct error *err)
 {
 	bpf_program__set_autoload(s->skel->progs.code_changed, s->config.jit_descriptor != 0);
 	uprobe_prepare(s->skel->progs.code_changed, is_multi(s));
-	bpf_program__set_autoload(s->skel->progs.sample_cpu, s->config.freq != 0);
+	bpf_program__set_autoload(s->skel->progs.sample_cpu, s->config.freq && !s->config.off_cpu);
+	bpf_program__set_autoload(s->skel->progs.off_switch, s->config.off_cpu);
+	bpf_program__set_autoload(s->skel->progs.off_waking, s->config.off_cpu);
+	bpf_program__set_autoload(s->skel->progs.off_finish, s->config.off_cpu);
 	bpf_program__set_autoload(s->skel->progs.call_breakpoint, s->config.calls);
 	if (!s->config.events && !s->config.calls)
 		return 0;
@@ -362,6 +365,19 @@ static int event_error(int rc, unsigned int freq, struct error *err)
 			 error_text(rc));
 }
 
+static int off_cpu_error(int rc, struct error *err)
+{
+	if (rc == -EPERM || rc == -EACCES)
+		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
+				 "cannot attach to tracepoints: %s. %s (see ebeam doctor)",
+				 error_text(rc), privilege_fix(PRIVILEGE_PERF));
+	return error_set(
+		err, ERROR_KIND_KERNEL, rc,
+		"cannot attach to the tracepoints sched_switch and sched_waking: %s. Times "
+		"off CPUs need a kernel built with CONFIG_TRACEPOINTS=y",
+		error_text(rc));
+}
+
 static bool next_coverage(void *ctx, uint64_t until_ns, struct rec_raw_coverage *out)
 {
 	struct controller_change change;
@@ -431,6 +447,9 @@ int session_start(struct session *s, struct error *err)
 
 	if (rc)
 		return event_error(rc, s->config.freq, err);
+	rc = s->config.off_cpu ? session_watch_off_cpu(s) : 0;
+	if (rc)
+		return off_cpu_error(rc, err);
 	return s->attach ? start_events(s, err) : 0;
 }
 
@@ -440,6 +459,7 @@ void session_stop(struct session *s)
 	for (unsigned int i = 0; s->attach && i < attach_nr_groups(s->attach); i++)
 		attach_off(s->attach, i);
 	session_leave_cpus(s);
+	session_leave_off_cpu(s);
 	uprobe_remove(&s->code_probe);
 	if (s->attach)
 		attach_wait(s->attach);

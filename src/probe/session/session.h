@@ -23,11 +23,12 @@
 
 struct session_config {
 	int os_pid;
-	const char *exe;	 /* path of the node's executable; borrowed until session_close() */
-	unsigned int freq;	 /* Hz, 1 .. 4999; 0 = no sampling */
-	bool frame_pointers;	 /* the JIT keeps frame pointers (FP_RA frames) */
-	bool c_stack;		 /* JIT code runs on the C stack */
-	bool interpreted;	 /* the VM has no JIT */
+	const char *exe;     /* path of the node's executable; borrowed until session_close() */
+	unsigned int freq;   /* Hz, 1 .. 4999; 0 = no sampling */
+	bool off_cpu;	     /* samples are of times off a CPU: `freq` for each second of them */
+	bool frame_pointers; /* the JIT keeps frame pointers (FP_RA frames) */
+	bool c_stack;	     /* JIT code runs on the C stack */
+	bool interpreted;    /* the VM has no JIT */
 	uint64_t jit_descriptor; /* 0 = code loading cannot be watched */
 	uint64_t literal_area;	 /* literal_area_find(); 0 = not known */
 	struct dictionary_key initial_call, process_label;
@@ -135,6 +136,9 @@ void session_peek(struct session *s, void (*peek)(void *ctx, const struct rec_he
 
 /* Begins to sample every online CPU, and to run the probes of events. */
 int session_start(struct session *s, struct error *err);
+/* In a session with off_cpu, after session_stop(): the sums of each thread. */
+typedef void session_off_cpu_fn(void *arg, uint32_t os_tid, const struct off_cpu_sums *sums);
+void session_off_cpu_sums(struct session *s, session_off_cpu_fn *take, void *arg);
 /* During the run: from now on only one of `weight` samples is taken.  Returns the time
  * (CLOCK_MONOTONIC) from which on all CPUs do so. */
 uint64_t session_sample_less(struct session *s, unsigned int weight);

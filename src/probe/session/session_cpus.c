@@ -69,7 +69,7 @@ static int sample_cpu(struct session *s, struct sampled_cpu *c)
 
 int session_sample_cpus(struct session *s)
 {
-	if (!s->config.freq)
+	if (!s->config.freq || s->config.off_cpu)
 		return 0;
 	s->cpu_messages = open_messages();
 	for (int cpu = 0; cpu < s->nr_cpus; cpu++) {
@@ -106,7 +106,10 @@ static void sample_all_again(struct session *s)
 uint64_t session_sample_less(struct session *s, unsigned int weight)
 {
 	s->sample_weight = weight;
-	sample_all_again(s);
+	if (s->config.off_cpu)
+		session_off_cpu_less(s, weight);
+	else
+		sample_all_again(s);
 	return clock_monotonic_ns();
 }
 

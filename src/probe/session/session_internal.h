@@ -36,12 +36,18 @@ struct session {
 	VEC(int) rings;		      /* descriptors of the inner maps */
 	VEC(struct sampled_cpu) cpus; /* all CPUs, if the run samples */
 	unsigned int sample_weight;   /* see session_sample_less() */
+	struct bpf_link *off_cpu[2];  /* tracepoints; NULL = not attached */
 	int cpu_messages;	      /* socket of uevents; -1 = none */
 	struct ring_set *ring_set;
 	uint64_t cleaned_ns;
 	unsigned int nr_alias_truncated; /* COUNTER_ALIAS_TRUNCATED, at session_stop() */
 };
 
+/* Begins to record times off CPUs; 0 or negative errno. */
+int session_watch_off_cpu(struct session *s);
+void session_leave_off_cpu(struct session *s);
+/* From now on one of `weight` times is copied that were before. */
+void session_off_cpu_less(struct session *s, unsigned int weight);
 /* Which of `nr` CPUs are on line; malloc'ed. */
 bool *session_online_cpus(int nr);
 /* Before the load the outer map needs an inner map as a model; after the load it gets its

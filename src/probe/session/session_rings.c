@@ -24,6 +24,9 @@
 #define SAMPLES_LEAST 100
 #define SAMPLES_MS    250
 
+/* Times off a CPU are as many as there are threads, not as CPUs: room for so many a second. */
+#define OFF_CPU_RATE 2000u
+
 static uint32_t least_size(unsigned int freq, bool events)
 {
 	if (events)
@@ -91,7 +94,8 @@ int session_create_rings(struct session *s, struct error *err)
 
 	for (int cpu = 0; cpu < s->nr_cpus; cpu++)
 		nr += s->online[cpu];
-	size = ring_size(s->config.freq, s->config.events || s->config.calls, nr);
+	size = ring_size(s->config.off_cpu ? OFF_CPU_RATE : s->config.freq,
+			 s->config.events || s->config.calls, nr);
 	/* The last ring, a small one, is shared by all CPUs that are off line now, if there are
 	 * any. */
 	for (int i = 0; i < MIN(nr + 1, s->nr_cpus) && rc == 0; i++) {

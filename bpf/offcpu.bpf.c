@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Times in which threads of one node are off a CPU: blocked in the kernel, or runnable while others
+ * have the CPU.  When a thread leaves its CPU it is copied like a sample of a CPU, to memory of its
+ * own; when it is back, and it is known how long it took, that is emitted or not.  Every time is
+ * added to the thread's sums.
+ *
+ * What a copy stands for is known before it is made: one of `every` times, a number that follows
+ * from how many there were in the window before; and what an emission stands for by its length
+ * (struct rec_raw_off_cpu).  So sums of weights are unbiased, and long times are never left out
+ * because of their number.
+ *
+ * Tracepoints of the scheduler run with interrupts off: nothing of ours but a sample in an NMI may
+ * interrupt them, and that has a scratch of its own.
+ */
+#include "maps.bpf.h"
+
+/* Global functions need names of their own, as sample.bpf.c has them, too. */
+#define in_jit_mapping	off_in_jit_mapping
+#define walk_leaf_chunk off_walk_leaf_chunk
+#define walk_root_chunk off_walk_root_chunk
+#define site_classify	off_site_classify
+#define saved_chunk	off_saved_chunk
+#define owner_chunk	off_owner_chunk
+#define runs_on		off_runs_on
+#include "thread.bpf.h"
+
+/* Numbers of system calls, arch/x86/entry/syscalls/syscall_64.tbl. */
+#define SYSCALL_POLL	    7
+#define SYSCALL_SELECT	    23
+#define SYSCALL_SCHED_YIELD 24
+#define SYSCALL_FUTEX	    202
+#define SYSCALL_EPOLL_WAIT  232
+#define SYSCALL_PSELECT6    270
+#define SYSCALL_PPOLL	    271
+#define SYSCALL_EPOLL_PWAIT 281
+
+#define TASK_DEAD 0x80 /* include/linux/sched.h */
+
+struct off_thread {
+	struct off_thread_head head;
+	struct sample_scratch copy;
+};
+/* By kernel thread.  Elements are added by programs, and removed when a thread ends.  User space
+ * makes room for them before the load. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct off_thread);
+} off_threads SEC(".maps");
+
+/* Zeros, with which a new element is initialised. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct off_thread);
+} off_thread_new SEC(".maps");
+
+/* How many times of a class there were in the current window of this CPU, and of how many one is
+ * copied. */
+struct off_pace {
+	uint64_t began_ns;
+	uint32_t seen, every;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, NR_OFF_CPU_CLASSES);
+	__type(key, uint32_t);
+	__type(value, struct off_pace);
+} off_paces SEC(".maps");
+
+INLINE struct sample_scratch *scratch_here(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct off_thread *t = bpf_map_lookup_elem(&off_threads, &tid);
+
+	return t ? &t->copy : 0;
+}
+
+/* The current thread's element, new if it has none. */
+INLINE struct off_thread *off_thread_here(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
+	struct off_thread *t = bpf_map_lookup_elem(&off_threads, &tid), *fresh;
+
+	if (t)
+		return t;
+	fresh = bpf_map_lookup_elem(&off_thread_new, &zero);
+	if (!fresh || bpf_map_update_elem(&off_threads, &tid, fresh, BPF_ANY)) {
+		count(COUNTER_THREAD_TABLE_FULL);
+		return 0;
+	}
+	return bpf_map_lookup_elem(&off_threads, &tid);
+}
+
+INLINE uint32_t task_state(const struct task_struct *task)
+{
+	const struct task_struct___named *named = (void *)task;
+	const struct task_struct___before *before = (void *)task;
+
+	if (bpf_core_field_exists(named->__state))
+		return BPF_CORE_READ(named, __state);
+	return (uint32_t)BPF_CORE_READ(before, state);
+}
+
+/* One of how many times of this class is copied, including this one; 0 = this one is not. */
+INLINE uint32_t off_every(uint32_t of_class, uint64_t ts_ns)
+{
+	struct off_pace *p = bpf_map_lookup_elem(&off_paces, &of_class);
+	uint32_t copies = state.off_copies ? state.off_copies : 1;
+
+	if (!p)
+		return 0;
+	if (ts_ns - p->began_ns >= OFF_CPU_WINDOW_NS) {
+		p->every = p->seen / copies + 1;
+		p->began_ns = ts_ns;
+		p->seen = 0;
+	}
+	p->seen++;
+	return p->every <= 1 || bpf_get_prandom_u32() % p->every == 0 ? p->every : 0;
+}
+
+/* Number of the system call that the current thread is in; not one of them if it is in none. */
+INLINE uint64_t off_syscall(void)
+{
+	struct user_regs r = {};
+	struct task_struct *task;
+	struct pt_regs *u;
+
+	if (config.kernel.task_regs) {
+		task = (void *)bpf_get_current_task_btf();
+		u = (void *)bpf_task_pt_regs((void *)task);
+		return u->orig_ax;
+	}
+	return task_regs_by_stack(&r) ? r.orig_ax : ~0ull;
+}
+
+/* Does a thread that waits in this system call wait for work?  A scheduler that sleeps says so in
+ * its flags; what polls without a process is the polling of the VM itself. */
+INLINE bool is_idle(uint64_t syscall)
+{
+	uint64_t key = thread_pointer(), process = 0, port = 0, ssi = 0;
+	struct thread_info *t = bpf_map_lookup_elem(&threads, &key);
+	uint32_t flags = 0;
+	bool polls;
+
+	polls = syscall == SYSCALL_EPOLL_WAIT || syscall == SYSCALL_EPOLL_PWAIT ||
+		syscall == SYSCALL_POLL || syscall == SYSCALL_PPOLL || syscall == SYSCALL_SELECT ||
+		syscall == SYSCALL_PSELECT6;
+	if (!polls && (!t || syscall != SYSCALL_FUTEX))
+		return false;
+	if (!t)
+		return true;
+	if (!read_u64(t->esdp + config.layout.sched_current_process, &process) || process)
+		return false;
+	if (!read_u64(t->esdp + config.layout.sched_current_port, &port) || port)
+		return false;
+	return polls ||
+	       (read_u64(t->esdp + config.layout.sched_ssi, &ssi) && ssi &&
+		read_u32(ssi + config.layout.ssi_flags, &flags) && flags & SSI_FLG_WAITING);
+}
+
+INLINE void off_copy(void *ctx, struct off_thread *t)
+{
+	struct walk *w = &t->copy.walk;
+	struct user_regs r = {};
+
+	if (!kernel_regs(&r))
+		return;
+	walk_begin(w, t->head.now.since_ns);
+	w->rec.flags = RAW_SAMPLE_KERNEL | RAW_SAMPLE_REGS | RAW_SAMPLE_OFF_CPU;
+	w->rec.user_ip = r.ip;
+	/* orig_ax is the number of an interrupt, inverted, or -1, if it is no system call. */
+	w->rec.syscall = (int64_t)r.orig_ax >= 0 ? (uint32_t)r.orig_ax + 1 : 0;
+	kernel_stack(ctx, w);
+	sample_read(&t->copy, &r);
+	t->head.now.flags |= OFF_CPU_COPIED;
+	t->head.sums.copied++;
+}
+
+INLINE void off_begin(void *ctx, uint64_t preempt, uint64_t ts_ns)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), left, flags = 0;
+	enum off_cpu_class of_class = OFF_CPU_CLASS_OTHER;
+	uint64_t syscall = off_syscall();
+	struct off_thread *t;
+
+	left = task_state((const struct task_struct *)bpf_get_current_task());
+	if (left & TASK_DEAD) {
+		bpf_map_delete_elem(&off_threads, &tid);
+		return;
+	}
+	t = off_thread_here();
+	if (!t)
+		return;
+	if (!preempt && !left && syscall == SYSCALL_SCHED_YIELD) {
+		of_class = OFF_CPU_CLASS_YIELDED;
+		flags = OFF_CPU_PREEMPTED | OFF_CPU_YIELDED;
+	} else if (preempt || !left) {
+		of_class = OFF_CPU_CLASS_PREEMPTED;
+		flags = OFF_CPU_PREEMPTED;
+	} else if (is_idle(syscall)) {
+		flags = OFF_CPU_IDLE;
+	} else if (syscall == SYSCALL_FUTEX) {
+		of_class = OFF_CPU_CLASS_FUTEX;
+	}
+	__builtin_memset(&t->head.now, 0, sizeof(t->head.now));
+	t->head.now.since_ns = ts_ns;
+	t->head.now.task_state = left;
+	t->head.now.flags = flags;
+	if (flags & OFF_CPU_IDLE)
+		return;
+	t->head.now.every = off_every(of_class, ts_ns);
+	if (t->head.now.every)
+		off_copy(ctx, t);
+}
+
+INLINE void off_add(struct off_thread *t, uint64_t ts_ns)
+{
+	uint64_t ns = ts_ns - t->head.now.since_ns, runnable = 0;
+
+	if (t->head.now.flags & OFF_CPU_PREEMPTED)
+		runnable = ns;
+	else if (t->head.now.woken_ns > t->head.now.since_ns && t->head.now.woken_ns < ts_ns)
+		runnable = ts_ns - t->head.now.woken_ns;
+	t->head.sums.runnable_ns += runnable;
+	if (t->head.now.flags & OFF_CPU_IDLE) {
+		t->head.sums.idle++;
+		t->head.sums.idle_ns += ns - runnable;
+		t->head.sums.woken_ns += runnable;
+	} else {
+		t->head.sums.times++;
+		t->head.sums.blocked_ns += ns - runnable;
+	}
+}
+
+INLINE void off_emit(struct off_thread *t, uint32_t tid, uint64_t ts_ns)
+{
+	const struct off_cpu_now *now = &t->head.now;
+	struct rec_raw_off_cpu rec = {
+		.h = {.type = REC_RAW_OFF_CPU, .size = sizeof(rec), .ts_ns = ts_ns},
+		.os_tid = tid,
+		.flags = now->flags & (OFF_CPU_PREEMPTED | OFF_CPU_YIELDED | OFF_CPU_GOES_ON),
+		.task_state = now->task_state,
+		.every = now->every,
+		.since_ns = now->since_ns,
+		.woken_ns = now->woken_ns,
+		.least_ns = state.off_least_ns,
+		.lock = now->lock,
+		.waker_epid = now->waker_epid,
+		.waker_tid = now->waker_tid,
+	};
+	void *rb = ring();
+
+	sample_emit(&t->copy, ts_ns);
+	if (rb && bpf_ringbuf_output(rb, &rec, sizeof(rec), BPF_RB_NO_WAKEUP))
+		count(COUNTER_RING_FULL);
+}
+
+/* Whether a time of this length is emitted; least_ns is below 2^32. */
+INLINE bool off_is_chosen(uint64_t ns)
+{
+	uint64_t least_ns = state.off_least_ns;
+
+	return ns >= least_ns || (bpf_get_prandom_u32() * least_ns) >> 32 < ns;
+}
+
+INLINE void off_end(uint32_t tid, uint64_t ts_ns, bool goes_on)
+{
+	struct off_thread *t = bpf_map_lookup_elem(&off_threads, &tid);
+	struct off_cpu_now *now;
+
+	if (!t)
+		return;
+	now = &t->head.now;
+	if (!now->since_ns || ts_ns < now->since_ns)
+		return;
+	off_add(t, ts_ns);
+	if (goes_on)
+		now->flags |= OFF_CPU_GOES_ON;
+	if (now->flags & OFF_CPU_COPIED && (goes_on || off_is_chosen(ts_ns - now->since_ns)))
+		off_emit(t, tid, ts_ns);
+	now->since_ns = 0;
+}
+
+/* TP_PROTO(bool preempt, struct task_struct *prev, struct task_struct *next, ...), which is the
+ * same on all kernels; prev is the current task. */
+SEC("raw_tp")
+int off_switch(uint64_t *ctx)
+{
+	const struct task_struct *next = (const struct task_struct *)ctx[2];
+	bool leaves = bpf_get_current_pid_tgid() >> 32 == config.os_pid;
+	bool comes = (uint32_t)BPF_CORE_READ(next, tgid) == config.os_pid;
+	uint64_t ts_ns;
+
+	if (!leaves && !comes)
+		return 0;
+	ts_ns = bpf_ktime_get_ns();
+	if (comes)
+		off_end((uint32_t)BPF_CORE_READ(next, pid), ts_ns, false);
+	if (leaves)
+		off_begin(ctx, ctx[0] & 0xff, ts_ns);
+	count_time(ts_ns);
+	return 0;
+}
+
+/* Which thread of the node woke t, and for which process; others wake it in interrupts, too. */
+INLINE void off_waker(struct off_thread *t)
+{
+	uint64_t key = thread_pointer(), process = 0;
+	struct thread_info *waker;
+	struct user_regs r = {};
+
+	if (bpf_get_current_pid_tgid() >> 32 != config.os_pid || !kernel_regs(&r) ||
+	    r.orig_ax != SYSCALL_FUTEX)
+		return;
+	t->head.now.waker_tid = (uint32_t)bpf_get_current_pid_tgid();
+	waker = bpf_map_lookup_elem(&threads, &key);
+	if (waker && try_read(waker->esdp + config.layout.sched_current_process, &process, 8) &&
+	    process)
+		try_read(process + config.layout.process_id, &t->head.now.waker_epid, 8);
+}
+
+/* TP_PROTO(struct task_struct *p): the task is about to become runnable. */
+SEC("raw_tp")
+int off_waking(uint64_t *ctx)
+{
+	const struct task_struct *task = (const struct task_struct *)ctx[0];
+	struct off_thread *t;
+	uint64_t ts_ns;
+	uint32_t tid;
+
+	if ((uint32_t)BPF_CORE_READ(task, tgid) != config.os_pid)
+		return 0;
+	ts_ns = bpf_ktime_get_ns();
+	tid = (uint32_t)BPF_CORE_READ(task, pid);
+	t = bpf_map_lookup_elem(&off_threads, &tid);
+	if (!t || !t->head.now.since_ns || t->head.now.woken_ns)
+		return 0;
+	t->head.now.woken_ns = ts_ns;
+	if (t->head.now.flags & OFF_CPU_COPIED)
+		off_waker(t);
+	count_time(ts_ns);
+	return 0;
+}
+
+/* Run by user space when the other two are gone, for each thread: its number, and the time. */
+SEC("raw_tp")
+int off_finish(uint64_t *ctx)
+{
+	off_end((uint32_t)ctx[0], ctx[1], true);
+	return 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See wait_kind.h. */
+#include "beam/resolve/wait_kind.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* Kernel functions that tell what is waited for, by the beginning of their names; the row that
+ * comes first decides, wherever its function is in the stack. */
+static const struct {
+	const char *prefix;
+	enum sample_kind kind;
+} by_kernel[] = {
+	{"do_signal_stop", SAMPLE_OFF_STOPPED},
+	{"ptrace_stop", SAMPLE_OFF_STOPPED},
+	{"ep_poll", SAMPLE_OFF_POLL},
+	{"do_sys_poll", SAMPLE_OFF_POLL},
+	{"do_select", SAMPLE_OFF_POLL},
+	{"hrtimer_nanosleep", SAMPLE_OFF_SLEEP},
+	{"do_nanosleep", SAMPLE_OFF_SLEEP},
+	{"pipe_", SAMPLE_OFF_PIPE},
+	{"anon_pipe_", SAMPLE_OFF_PIPE},
+	{"fifo_open", SAMPLE_OFF_PIPE},
+	{"sock_", SAMPLE_OFF_NETWORK},
+	{"__sys_connect", SAMPLE_OFF_NETWORK},
+	{"__sys_accept", SAMPLE_OFF_NETWORK},
+	{"__sys_sendto", SAMPLE_OFF_NETWORK},
+	{"__sys_recvfrom", SAMPLE_OFF_NETWORK},
+	{"inet_", SAMPLE_OFF_NETWORK},
+	{"tcp_", SAMPLE_OFF_NETWORK},
+	{"unix_", SAMPLE_OFF_NETWORK},
+	{"futex_wait", SAMPLE_OFF_FUTEX},
+	{"do_futex", SAMPLE_OFF_FUTEX},
+	{"do_user_addr_fault", SAMPLE_OFF_FAULT},
+	{"exc_page_fault", SAMPLE_OFF_FAULT},
+	{"do_page_fault", SAMPLE_OFF_FAULT},
+	{"vfs_", SAMPLE_OFF_FILE},
+	{"ksys_", SAMPLE_OFF_FILE},
+	{"do_fsync", SAMPLE_OFF_FILE},
+	{"do_filp_open", SAMPLE_OFF_FILE},
+	{"filename_", SAMPLE_OFF_FILE},
+	{"do_unlinkat", SAMPLE_OFF_FILE},
+	{"do_renameat", SAMPLE_OFF_FILE},
+	{"do_mkdirat", SAMPLE_OFF_FILE},
+	{"iterate_dir", SAMPLE_OFF_FILE},
+	{"io_schedule", SAMPLE_OFF_FILE},
+	{"vm_mmap_pgoff", SAMPLE_OFF_MEMORY},
+	{"__vm_munmap", SAMPLE_OFF_MEMORY},
+	{"do_madvise", SAMPLE_OFF_MEMORY},
+	{"do_mprotect", SAMPLE_OFF_MEMORY},
+};
+
+/* Functions of the VM that wait for other threads, not for a lock. */
+static const char *const progress[] = {"erts_thr_progress_block", "erts_start_schedulers",
+				       "erts_block_multi_scheduling"};
+
+static bool begins(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static enum sample_kind kind_by_kernel(const struct kind_evidence *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(by_kernel); i++)
+		for (unsigned int k = 0; k < e->nr_kernel; k++)
+			if (begins(e->kernel[k], by_kernel[i].prefix))
+				return by_kernel[i].kind;
+	return SAMPLE_OFF_OTHER;
+}
+
+static enum sample_kind kind_of_lock(const struct kind_evidence *e)
+{
+	if (e->native.process_lock)
+		return SAMPLE_OFF_LOCK_PROCESS;
+	switch (e->native.outermost) {
+	case SAMPLE_ETS:
+		return SAMPLE_OFF_LOCK_ETS;
+	case SAMPLE_PORT:
+		return SAMPLE_OFF_LOCK_PORT;
+	case SAMPLE_ALLOC:
+		return SAMPLE_OFF_LOCK_ALLOC;
+	default:
+		break;
+	}
+	return e->bif_module && strcmp(e->bif_module, "ets") == 0 ? SAMPLE_OFF_LOCK_ETS
+								  : SAMPLE_OFF_LOCK;
+}
+
+enum sample_kind kind_of_wait(const struct kind_evidence *e)
+{
+	enum sample_kind kind = kind_by_kernel(e);
+
+	if (kind == SAMPLE_OFF_FUTEX && e->native.lock)
+		return kind_of_lock(e);
+	for (size_t i = 0; e->entry && i < ARRAY_SIZE(progress); i++)
+		if (begins(e->entry, progress[i]))
+			return SAMPLE_OFF_PROGRESS;
+	if (e->raw->process || e->raw->port_id)
+		return kind;
+	/* What has no process waits for work in these; files and page faults hold it up. */
+	return kind == SAMPLE_OFF_FUTEX || kind == SAMPLE_OFF_POLL || kind == SAMPLE_OFF_PIPE ||
+			       kind == SAMPLE_OFF_NETWORK
+		       ? SAMPLE_WAIT
+		       : kind;
+}
