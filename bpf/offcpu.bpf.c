@@ -95,14 +95,22 @@ INLINE struct off_thread *off_thread_here(void)
 	return bpf_map_lookup_elem(&off_threads, &tid);
 }
 
-INLINE uint32_t task_state(const struct task_struct *task)
+/* TASK_* bits of the current thread. */
+INLINE uint32_t current_state(void)
 {
-	const struct task_struct___named *named = (void *)task;
-	const struct task_struct___before *before = (void *)task;
+	const struct task_struct___named *task;
+	const struct task_struct___before *before;
 
-	if (bpf_core_field_exists(named->__state))
-		return BPF_CORE_READ(named, __state);
-	return (uint32_t)BPF_CORE_READ(before, state);
+	if (!bpf_core_field_exists(((struct task_struct___named *)0)->__state)) {
+		before = (void *)bpf_get_current_task();
+		return (uint32_t)BPF_CORE_READ(before, state);
+	}
+	if (config.kernel.task_btf) {
+		task = (void *)bpf_get_current_task_btf();
+		return task->__state;
+	}
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, __state);
 }
 
 /* One of how many times of this class is copied, including this one; 0 = this one is not. */
@@ -138,8 +146,9 @@ INLINE uint64_t off_syscall(void)
 }
 
 /* Does a thread that waits in this system call wait for work?  A scheduler that sleeps says so in
- * its flags; what polls without a process is the polling of the VM itself. */
-INLINE bool is_idle(uint64_t syscall)
+ * its flags; what polls without a process is the polling of the VM itself.  *epid: of the process
+ * that it runs, else 0. */
+INLINE bool is_idle(uint64_t syscall, uint64_t *epid)
 {
 	uint64_t key = thread_pointer(), process = 0, port = 0, ssi = 0;
 	struct thread_info *t = bpf_map_lookup_elem(&threads, &key);
@@ -149,11 +158,16 @@ INLINE bool is_idle(uint64_t syscall)
 	polls = syscall == SYSCALL_EPOLL_WAIT || syscall == SYSCALL_EPOLL_PWAIT ||
 		syscall == SYSCALL_POLL || syscall == SYSCALL_PPOLL || syscall == SYSCALL_SELECT ||
 		syscall == SYSCALL_PSELECT6;
-	if (!polls && (!t || syscall != SYSCALL_FUTEX))
-		return false;
+	*epid = 0;
 	if (!t)
-		return true;
-	if (!read_u64(t->esdp + config.layout.sched_current_process, &process) || process)
+		return polls;
+	if (!read_u64(t->esdp + config.layout.sched_current_process, &process))
+		return false;
+	if (process) {
+		read_u64(process + config.layout.process_id, epid);
+		return false;
+	}
+	if (!polls && syscall != SYSCALL_FUTEX)
 		return false;
 	if (!read_u64(t->esdp + config.layout.sched_current_port, &port) || port)
 		return false;
@@ -172,67 +186,88 @@ INLINE void off_copy(void *ctx, struct off_thread *t)
 	walk_begin(w, t->head.now.since_ns);
 	w->rec.flags = RAW_SAMPLE_KERNEL | RAW_SAMPLE_REGS | RAW_SAMPLE_OFF_CPU;
 	w->rec.user_ip = r.ip;
-	/* orig_ax is the number of an interrupt, inverted, or -1, if it is no system call. */
-	w->rec.syscall = (int64_t)r.orig_ax >= 0 ? (uint32_t)r.orig_ax + 1 : 0;
+	w->rec.syscall = t->head.now.syscall;
 	kernel_stack(ctx, w);
 	sample_read(&t->copy, &r);
 	t->head.now.flags |= OFF_CPU_COPIED;
 	t->head.sums.copied++;
+	t->head.copied_ns = t->head.now.since_ns;
 }
 
-INLINE void off_begin(void *ctx, uint64_t preempt, uint64_t ts_ns)
+/* Class and flags of the current thread's time off its CPU. */
+INLINE enum off_cpu_class off_class(bool preempt, uint32_t left, uint64_t syscall, uint32_t *flags)
 {
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), left, flags = 0;
-	enum off_cpu_class of_class = OFF_CPU_CLASS_OTHER;
-	uint64_t syscall = off_syscall();
+	*flags = preempt || !left ? OFF_CPU_PREEMPTED : 0;
+	if (!preempt && !left && syscall == SYSCALL_SCHED_YIELD) {
+		*flags |= OFF_CPU_YIELDED;
+		return OFF_CPU_CLASS_YIELDED;
+	}
+	if (*flags)
+		return OFF_CPU_CLASS_PREEMPTED;
+	return syscall == SYSCALL_FUTEX ? OFF_CPU_CLASS_FUTEX : OFF_CPU_CLASS_OTHER;
+}
+
+/* True if it did more than to look at the thread. */
+INLINE bool off_begin(void *ctx, bool preempt, uint64_t ts_ns)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), left = current_state(), flags, every;
+	uint64_t syscall = off_syscall(), epid = 0;
+	enum off_cpu_class of_class = off_class(preempt, left, syscall, &flags);
 	struct off_thread *t;
 
-	left = task_state((const struct task_struct *)bpf_get_current_task());
 	if (left & TASK_DEAD) {
 		bpf_map_delete_elem(&off_threads, &tid);
-		return;
+		return false;
 	}
+	/* Threads that spin for a lock yield their CPU many thousand times a second: that all of
+	 * them are added up would cost more than it tells. */
+	every = off_every(of_class, ts_ns);
+	if (!every && flags & OFF_CPU_YIELDED)
+		return false;
+	if (is_idle(syscall, &epid) && !(flags & OFF_CPU_PREEMPTED))
+		flags |= OFF_CPU_IDLE;
 	t = off_thread_here();
 	if (!t)
-		return;
-	if (!preempt && !left && syscall == SYSCALL_SCHED_YIELD) {
-		of_class = OFF_CPU_CLASS_YIELDED;
-		flags = OFF_CPU_PREEMPTED | OFF_CPU_YIELDED;
-	} else if (preempt || !left) {
-		of_class = OFF_CPU_CLASS_PREEMPTED;
-		flags = OFF_CPU_PREEMPTED;
-	} else if (is_idle(syscall)) {
-		flags = OFF_CPU_IDLE;
-	} else if (syscall == SYSCALL_FUTEX) {
-		of_class = OFF_CPU_CLASS_FUTEX;
-	}
+		return true;
+	/* One time of each window is copied of each thread, so that those with few have theirs. */
+	if (ts_ns - t->head.copied_ns >= OFF_CPU_WINDOW_NS && !(flags & OFF_CPU_YIELDED))
+		every = 1;
 	__builtin_memset(&t->head.now, 0, sizeof(t->head.now));
 	t->head.now.since_ns = ts_ns;
 	t->head.now.task_state = left;
 	t->head.now.flags = flags;
-	if (flags & OFF_CPU_IDLE)
-		return;
-	t->head.now.every = off_every(of_class, ts_ns);
+	t->head.now.epid = epid;
+	/* orig_ax is the number of an interrupt, inverted, or -1, if it is no system call. */
+	t->head.now.syscall = (int64_t)syscall >= 0 ? (uint32_t)syscall + 1 : 0;
+	t->head.now.every = flags & OFF_CPU_IDLE ? 0 : every;
 	if (t->head.now.every)
 		off_copy(ctx, t);
+	return true;
 }
 
 INLINE void off_add(struct off_thread *t, uint64_t ts_ns)
 {
-	uint64_t ns = ts_ns - t->head.now.since_ns, runnable = 0;
+	const struct off_cpu_now *now = &t->head.now;
+	struct off_cpu_sums *sums = &t->head.sums;
+	uint64_t ns = ts_ns - now->since_ns, runnable = 0;
 
-	if (t->head.now.flags & OFF_CPU_PREEMPTED)
+	if (now->flags & OFF_CPU_YIELDED) {
+		sums->times += now->every;
+		sums->runnable_ns += now->every * ns;
+		return;
+	}
+	if (now->flags & OFF_CPU_PREEMPTED)
 		runnable = ns;
-	else if (t->head.now.woken_ns > t->head.now.since_ns && t->head.now.woken_ns < ts_ns)
-		runnable = ts_ns - t->head.now.woken_ns;
-	t->head.sums.runnable_ns += runnable;
-	if (t->head.now.flags & OFF_CPU_IDLE) {
-		t->head.sums.idle++;
-		t->head.sums.idle_ns += ns - runnable;
-		t->head.sums.woken_ns += runnable;
+	else if (now->woken_ns > now->since_ns && now->woken_ns < ts_ns)
+		runnable = ts_ns - now->woken_ns;
+	sums->runnable_ns += runnable;
+	if (now->flags & OFF_CPU_IDLE) {
+		sums->idle++;
+		sums->idle_ns += ns - runnable;
+		sums->woken_ns += runnable;
 	} else {
-		t->head.sums.times++;
-		t->head.sums.blocked_ns += ns - runnable;
+		sums->times++;
+		sums->blocked_ns += ns - runnable;
 	}
 }
 
@@ -244,45 +279,65 @@ INLINE void off_emit(struct off_thread *t, uint32_t tid, uint64_t ts_ns)
 		.os_tid = tid,
 		.flags = now->flags & (OFF_CPU_PREEMPTED | OFF_CPU_YIELDED | OFF_CPU_GOES_ON),
 		.task_state = now->task_state,
+		.syscall = now->syscall,
 		.every = now->every,
 		.since_ns = now->since_ns,
 		.woken_ns = now->woken_ns,
 		.least_ns = state.off_least_ns,
 		.lock = now->lock,
+		.epid = now->epid,
 		.waker_epid = now->waker_epid,
 		.waker_tid = now->waker_tid,
 	};
 	void *rb = ring();
 
-	sample_emit(&t->copy, ts_ns);
+	if (now->flags & OFF_CPU_COPIED)
+		sample_emit(&t->copy, ts_ns);
+	else
+		rec.flags |= OFF_CPU_ALONE;
 	if (rb && bpf_ringbuf_output(rb, &rec, sizeof(rec), BPF_RB_NO_WAKEUP))
 		count(COUNTER_RING_FULL);
 }
 
-/* Whether a time of this length is emitted; least_ns is below 2^32. */
-INLINE bool off_is_chosen(uint64_t ns)
+/* Whether a time of this length is emitted, see struct rec_raw_off_cpu; least_ns is below 2^32. */
+INLINE bool off_is_chosen(const struct off_cpu_now *now, uint64_t ns)
 {
-	uint64_t least_ns = state.off_least_ns;
+	uint64_t least_ns = state.off_least_ns, weighed = ns * now->every;
 
-	return ns >= least_ns || (bpf_get_prandom_u32() * least_ns) >> 32 < ns;
+	if (now->flags & OFF_CPU_IDLE)
+		return false;
+	if (!(now->flags & OFF_CPU_COPIED))
+		return ns >= least_ns;
+	return now->flags & OFF_CPU_GOES_ON || weighed >= least_ns ||
+	       (bpf_get_prandom_u32() * least_ns) >> 32 < weighed;
 }
 
-INLINE void off_end(uint32_t tid, uint64_t ts_ns, bool goes_on)
+/* True if the thread was off its CPU. */
+INLINE bool off_end(uint32_t tid, uint64_t ts_ns, bool goes_on)
 {
 	struct off_thread *t = bpf_map_lookup_elem(&off_threads, &tid);
 	struct off_cpu_now *now;
 
 	if (!t)
-		return;
+		return false;
 	now = &t->head.now;
 	if (!now->since_ns || ts_ns < now->since_ns)
-		return;
+		return false;
 	off_add(t, ts_ns);
 	if (goes_on)
 		now->flags |= OFF_CPU_GOES_ON;
-	if (now->flags & OFF_CPU_COPIED && (goes_on || off_is_chosen(ts_ns - now->since_ns)))
+	if (off_is_chosen(now, ts_ns - now->since_ns))
 		off_emit(t, tid, ts_ns);
 	now->since_ns = 0;
+	return true;
+}
+
+/* The time that programs take is measured of some runs only, as that takes long itself. */
+#define TIMED_RUNS 8
+INLINE void off_count_time(uint64_t ts_ns)
+{
+	if (ts_ns / 16 % TIMED_RUNS == 0)
+		count_by(COUNTER_PROBE_NS, TIMED_RUNS * (bpf_ktime_get_ns() - ts_ns));
 }
 
 /* TP_PROTO(bool preempt, struct task_struct *prev, struct task_struct *next, ...), which is the
@@ -292,17 +347,18 @@ int off_switch(uint64_t *ctx)
 {
 	const struct task_struct *next = (const struct task_struct *)ctx[2];
 	bool leaves = bpf_get_current_pid_tgid() >> 32 == config.os_pid;
-	bool comes = (uint32_t)BPF_CORE_READ(next, tgid) == config.os_pid;
+	bool comes = (uint32_t)BPF_CORE_READ(next, tgid) == config.os_pid, counts = false;
 	uint64_t ts_ns;
 
 	if (!leaves && !comes)
 		return 0;
 	ts_ns = bpf_ktime_get_ns();
 	if (comes)
-		off_end((uint32_t)BPF_CORE_READ(next, pid), ts_ns, false);
+		counts = off_end((uint32_t)BPF_CORE_READ(next, pid), ts_ns, false);
 	if (leaves)
-		off_begin(ctx, ctx[0] & 0xff, ts_ns);
-	count_time(ts_ns);
+		counts |= off_begin(ctx, (uint8_t)ctx[0], ts_ns);
+	if (counts)
+		off_count_time(ts_ns);
 	return 0;
 }
 
@@ -342,7 +398,7 @@ int off_waking(uint64_t *ctx)
 	t->head.now.woken_ns = ts_ns;
 	if (t->head.now.flags & OFF_CPU_COPIED)
 		off_waker(t);
-	count_time(ts_ns);
+	off_count_time(ts_ns);
 	return 0;
 }
 

@@ -192,26 +192,30 @@ struct rec_raw_gap {
 };
 
 /*
- * A thread is on a CPU again, at h.ts_ns.  If the sample before it stands for others, its time does
- * so, too: one of `every` times off a CPU was copied, and of those that were shorter than least_ns
- * each was emitted with the probability (its length / least_ns).
+ * A thread is on a CPU again, at h.ts_ns; the raw sample before it, with its time and thread, is as
+ * the thread left its CPU.  Of times shorter than least_ns one in `every` was copied, and of these
+ * each was emitted with the probability (length * every / least_ns), if that is less than 1.  All
+ * longer ones are emitted, with OFF_CPU_ALONE if they were not copied: then there is no sample.  Of
+ * yields, one in `every` is emitted however long they are.
  */
 #define OFF_CPU_PREEMPTED 0x1u /* it was runnable all the time: its CPU was taken by others */
-#define OFF_CPU_YIELDED	  0x4u /* likewise, and it gave its CPU away by sched_yield() */
-#define OFF_CPU_GOES_ON	  0x2u /* it is still off; the time is up to the end of the recording */
+#define OFF_CPU_YIELDED	  0x2u /* likewise, and it gave its CPU away by sched_yield() */
+#define OFF_CPU_GOES_ON	  0x4u /* it is still off: up to the end of the recording */
+#define OFF_CPU_ALONE	  0x8u
 struct rec_raw_off_cpu {
 	struct rec_header h;
 	uint32_t os_tid;
 	uint32_t flags;	     /* OFF_CPU_* */
 	uint32_t task_state; /* TASK_* bits of the kernel, as it left its CPU */
-	uint32_t every;
-	uint64_t since_ns; /* when it left its CPU */
-	uint64_t woken_ns; /* when it became runnable; 0 = not seen */
+	uint32_t syscall;    /* as in rec_raw_sample */
+	uint32_t every;	     /* 0 = it was not copied */
+	uint32_t waker_tid;  /* thread of the node that woke it by a futex, or 0 */
+	uint64_t since_ns;   /* when it left its CPU */
+	uint64_t woken_ns;   /* when it became runnable; 0 = not seen */
 	uint64_t least_ns;
 	uint64_t lock;	     /* address of the VM's lock in whose queue it waited; 0 = none found */
-	uint64_t waker_epid; /* the process that the waking thread ran, or 0 */
-	uint32_t waker_tid;  /* thread of the node that woke it by a futex, or 0 */
-	uint32_t pad;
+	uint64_t epid;	     /* of the process that the thread ran, or 0 */
+	uint64_t waker_epid; /* of the process that the waking thread ran, or 0 */
 };
 
 enum code_action { CODE_LOADED = 1, CODE_UNLOADED = 2 };
@@ -671,7 +675,7 @@ _Static_assert(sizeof(struct rec_raw_process) % 8 == 0, "ABI");
 _Static_assert(sizeof(struct rec_raw_code) == 48, "ABI");
 _Static_assert(sizeof(struct rec_raw_gap) == 40 + 8 * RAW_GAP_WORDS, "ABI");
 _Static_assert(sizeof(struct rec_raw_cstack) == 88 + 8 * RAW_CSTACK_WORDS, "ABI");
-_Static_assert(sizeof(struct rec_raw_off_cpu) == 80, "ABI");
+_Static_assert(sizeof(struct rec_raw_off_cpu) == 88, "ABI");
 _Static_assert(sizeof(struct rec_function) == 40, "ABI");
 _Static_assert(sizeof(struct rec_process) == 48, "ABI");
 _Static_assert(sizeof(struct rec_thread) == 32, "ABI");

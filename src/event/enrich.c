@@ -153,6 +153,11 @@ static void enrich_off_cpu(struct enrich *e, const struct rec_raw_off_cpu *raw)
 {
 	struct off_cpu_part waited, runnable;
 
+	if (raw->flags & OFF_CPU_ALONE) {
+		const struct rec_raw_sample sample = off_cpu_sample(raw);
+
+		enrich_sample(e, &sample);
+	}
 	if (!e->off.os_tid || e->off.ts_ns != raw->h.ts_ns || e->off.os_tid != raw->os_tid ||
 	    !off_cpu_parts(raw, (enum sample_kind)e->off.fields.kind, &waited, &runnable)) {
 		e->bad_records++;

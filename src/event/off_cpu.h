@@ -18,4 +18,7 @@ struct off_cpu_part {
 bool off_cpu_parts(const struct rec_raw_off_cpu *raw, enum sample_kind kind,
 		   struct off_cpu_part *waited, struct off_cpu_part *runnable);
 
+/* A sample without a stack, of a thread that was not copied. */
+struct rec_raw_sample off_cpu_sample(const struct rec_raw_off_cpu *raw);
+
 #endif

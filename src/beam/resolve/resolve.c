@@ -278,9 +278,17 @@ static unsigned int kernel_names(struct beam_resolver *r, const struct rec_raw_s
 	return nr;
 }
 
+/* False: a time off a CPU of which only its length and its process are known. */
+static bool was_copied(const struct rec_raw_sample *raw)
+{
+	return !(raw->flags & RAW_SAMPLE_OFF_CPU) || raw->flags & RAW_SAMPLE_REGS;
+}
+
 static enum sample_status final_status(const struct rec_raw_sample *raw, const struct frame_list *l,
 				       enum thread_type thread)
 {
+	if (!was_copied(raw))
+		return raw->status;
 	if (raw->thread_type == THREAD_UNKNOWN)
 		return thread == THREAD_OTHER ? SAMPLE_STATUS_COMPLETE
 					      : SAMPLE_STATUS_UNKNOWN_THREAD;
@@ -369,7 +377,10 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	out->kind = raw->flags & RAW_SAMPLE_OFF_CPU ? kind_of_wait(&evidence)
 						    : kind_of_sample(&evidence);
 	if (out->nr_frames == 0)
-		frame_push(&l, frame_of_name(names, NULL, state_name(out->kind), -1, FRAME_STATE));
+		frame_push(&l, frame_of_name(names, NULL,
+					     was_copied(raw) ? state_name(out->kind)
+							     : "[stack not copied]",
+					     -1, FRAME_STATE));
 	/* If the leaf is the C function that JIT code called, it was pushed already. */
 	if (r->native.nr || (can_have_cstack(raw) && leaf && leaf != top_frame(&l)))
 		push_native(r, names, &l);

@@ -52,6 +52,31 @@ static const struct {
 	{"do_mprotect", SAMPLE_OFF_MEMORY},
 };
 
+/* Without kernel frames, as of a time that was not copied: system calls that tell alone (numbers of
+ * arch/x86/entry/syscalls/syscall_64.tbl, + 1); 0 = the thread was not in one. */
+static const struct {
+	uint32_t syscall;
+	enum sample_kind kind;
+} by_syscall[] = {
+	{0, SAMPLE_OFF_FAULT},	      {1 + 202, SAMPLE_OFF_FUTEX},
+	{1 + 35, SAMPLE_OFF_SLEEP},   /* nanosleep */
+	{1 + 230, SAMPLE_OFF_SLEEP},  /* clock_nanosleep */
+	{1 + 7, SAMPLE_OFF_POLL},     /* poll */
+	{1 + 23, SAMPLE_OFF_POLL},    /* select */
+	{1 + 271, SAMPLE_OFF_POLL},   /* ppoll */
+	{1 + 232, SAMPLE_OFF_POLL},   /* epoll_wait */
+	{1 + 281, SAMPLE_OFF_POLL},   /* epoll_pwait */
+	{1 + 17, SAMPLE_OFF_FILE},    /* pread64 */
+	{1 + 18, SAMPLE_OFF_FILE},    /* pwrite64 */
+	{1 + 74, SAMPLE_OFF_FILE},    /* fsync */
+	{1 + 75, SAMPLE_OFF_FILE},    /* fdatasync */
+	{1 + 42, SAMPLE_OFF_NETWORK}, /* connect */
+	{1 + 43, SAMPLE_OFF_NETWORK}, /* accept */
+	{1 + 9, SAMPLE_OFF_MEMORY},   /* mmap */
+	{1 + 11, SAMPLE_OFF_MEMORY},  /* munmap */
+	{1 + 28, SAMPLE_OFF_MEMORY},  /* madvise */
+};
+
 /* Functions of the VM that wait for other threads, not for a lock. */
 static const char *const progress[] = {"erts_thr_progress_block", "erts_start_schedulers",
 				       "erts_block_multi_scheduling"};
@@ -67,6 +92,9 @@ static enum sample_kind kind_by_kernel(const struct kind_evidence *e)
 		for (unsigned int k = 0; k < e->nr_kernel; k++)
 			if (begins(e->kernel[k], by_kernel[i].prefix))
 				return by_kernel[i].kind;
+	for (size_t i = 0; !e->nr_kernel && i < ARRAY_SIZE(by_syscall); i++)
+		if (e->raw->syscall == by_syscall[i].syscall)
+			return by_syscall[i].kind;
 	return SAMPLE_OFF_OTHER;
 }
 
@@ -97,7 +125,7 @@ enum sample_kind kind_of_wait(const struct kind_evidence *e)
 	for (size_t i = 0; e->entry && i < ARRAY_SIZE(progress); i++)
 		if (begins(e->entry, progress[i]))
 			return SAMPLE_OFF_PROGRESS;
-	if (e->raw->process || e->raw->port_id)
+	if (e->raw->epid || e->raw->port_id)
 		return kind;
 	/* What has no process waits for work in these; files and page faults hold it up. */
 	return kind == SAMPLE_OFF_FUTEX || kind == SAMPLE_OFF_POLL || kind == SAMPLE_OFF_PIPE ||

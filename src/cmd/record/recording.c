@@ -388,11 +388,19 @@ void recording_keep_limit(struct recording *r)
 	    !sample_limit_step(l, &clocks))
 		return;
 	live_sample_less(&r->live, l->weight);
-	strbuf_addf(&text,
-		    "samples cost %.2f %% of %s, and --max-overhead allows %.2f %%: "
-		    "from second %.0f on they are taken at %.3g Hz, not at %u",
-		    l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
-		    clocks.wall_ns / 1e9, (double)r->freq / l->weight, r->freq);
+	if (r->mode)
+		strbuf_addf(
+			&text,
+			"times off CPUs cost %.2f %% of %s, and --max-overhead allows %.2f %%: "
+			"from second %.0f on the stacks of one in %u are copied that were before",
+			l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
+			clocks.wall_ns / 1e9, l->weight);
+	else
+		strbuf_addf(&text,
+			    "samples cost %.2f %% of %s, and --max-overhead allows %.2f %%: "
+			    "from second %.0f on they are taken at %.3g Hz, not at %u",
+			    l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
+			    clocks.wall_ns / 1e9, (double)r->freq / l->weight, r->freq);
 	log_warn("ebeam: %s", text.buf);
 	live_add_warning(&r->live, text.buf);
 	strbuf_free(&text);

@@ -11,12 +11,12 @@
 #include "base/xalloc.h"
 #include "probe/session/session_internal.h"
 
-/* What copying the stacks of a thread costs on common hosts, ns, to begin with; the limit is then
- * kept by what it is measured to cost (session_sample_less()). */
-#define COPY_NS 5000
+/* What copying the stacks of a thread costs at most on common hosts, ns, to begin with; the limit
+ * is then kept by what it is measured to cost (session_sample_less()). */
+#define COPY_NS 10000
 /* At most so many percent of a CPU, to begin with: the default of --max-overhead. */
 #define COPY_PERCENT 1
-#define COPIES	     (OFF_CPU_WINDOW_NS / 100 * COPY_PERCENT / COPY_NS / (NR_OFF_CPU_CLASSES - 1))
+#define COPIES	     (OFF_CPU_WINDOW_NS / 100 * COPY_PERCENT / COPY_NS / NR_OFF_CPU_CLASSES)
 
 int session_watch_off_cpu(struct session *s)
 {
