@@ -116,7 +116,7 @@ static int window_read(struct window *w, raddr addr, void *buf, size_t size, siz
 	static const uint32_t sizes[] = {WINDOW_SIZE, PAGE_SIZE};
 
 	for (size_t i = 0; i <= ARRAY_SIZE(sizes); i++) {
-		if (w->size && addr >= w->addr && addr + size <= w->addr + w->size) {
+		if (w->size >= size && addr >= w->addr && addr - w->addr <= w->size - size) {
 			memcpy(buf, w->bytes + (addr - w->addr), size);
 			return 0;
 		}

@@ -272,6 +272,9 @@ static void test_memory(void **state)
 		p = read_one(&t, 7);
 		assert_int_equal(p.message_queue_len, 3);
 		assert_int_equal(p.memory - base, 3 * message + 8 * (5 + 7));
+		/* A next fragment at the end of all addresses. */
+		put64(&t, fragment, t.l->heap_frag_next, UINT64_MAX);
+		assert_true(read_one(&t, 7).torn);
 		table_close(&t);
 	}
 }
