@@ -220,7 +220,7 @@ int cmd_core(struct command_context *ctx, struct error *err)
 	if (strcmp(path, "-") == 0 && isatty(fileno(ctx->out)))
 		rc = error_set(err, ERROR_KIND_USAGE, -EINVAL,
 			       "a core is no text for a terminal: -o names a file, or pipe it");
-	rc = rc ? rc : outfile_open(&out, path, OUTFILE_WHOLE, ctx->out, err);
+	rc = rc ? rc : outfile_open(&out, path, OUTFILE_PRIVATE, ctx->out, err);
 	if (!rc) {
 		FILE *file = outfile_file(out);
 		size_t len = strlen(path);
@@ -228,8 +228,6 @@ int cmd_core(struct command_context *ctx, struct error *err)
 		bool owned =
 			file != ctx->out && fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode);
 
-		if (owned)
-			fchmod(fileno(file), 0600); /* it has the node's secrets */
 		rc = open_output(&output, file, packs, owned, err);
 		if (!rc) {
 			rc = write_core(n, ctx->opt.pause, &output, path, &written, err);

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/units.h"
@@ -152,15 +151,6 @@ static int open_node(struct crashdump *c, struct error *err)
 	return 0;
 }
 
-/* Only its owner may read what is the data of a node. */
-static void restrict_file(FILE *f)
-{
-	struct stat st;
-
-	if (fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode))
-		fchmod(fileno(f), 0600);
-}
-
 static int run(struct crashdump *c, struct error *err)
 {
 	uint64_t start = clock_monotonic_ns();
@@ -168,11 +158,10 @@ static int run(struct crashdump *c, struct error *err)
 	off_t size;
 	int rc = open_node(c, err);
 
-	rc = rc ? rc : outfile_open(&o, c->ctx->opt.output, OUTFILE_WHOLE, c->ctx->out, err);
+	rc = rc ? rc : outfile_open(&o, c->ctx->opt.output, OUTFILE_PRIVATE, c->ctx->out, err);
 	if (rc)
 		return rc;
 	c->out = outfile_file(o);
-	restrict_file(c->out);
 	term_dump_open(&c->terms, &c->reader, c->out);
 	rc = write_dump(c, err);
 	size = ftello(c->out);

@@ -194,6 +194,11 @@ static void name_of_descriptor(char *out, size_t size, int fd)
 	snprintf(out, size, "/proc/self/fd/%d", fd);
 }
 
+static mode_t bits_of(enum outfile_mode mode)
+{
+	return mode == OUTFILE_PRIVATE ? 0600 : 0666;
+}
+
 static void close_nameless(struct outfile *o)
 {
 	if (o->nameless >= 0)
@@ -206,10 +211,10 @@ static void close_nameless(struct outfile *o)
  * or without /proc, which is needed to give it a name; or another error, which open_beside() will
  * meet and report.
  */
-static int open_nameless(struct outfile *o)
+static int open_nameless(struct outfile *o, mode_t bits)
 {
 	char *dir = directory_of(o->path);
-	int fd = open(dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+	int fd = open(dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, bits);
 	char link[64];
 
 	free(dir);
@@ -233,7 +238,7 @@ static int open_beside(struct outfile *o, enum outfile_mode mode, struct error *
 		free(o->temporary);
 		o->temporary = temporary_name(o->path, mode, n);
 		/* O_EXCL does not follow symbolic links. */
-		fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, bits_of(mode));
 		if (fd >= 0 || errno != EEXIST)
 			break;
 	}
@@ -247,7 +252,7 @@ static int open_beside(struct outfile *o, enum outfile_mode mode, struct error *
 
 static int open_new(struct outfile *o, enum outfile_mode mode, struct error *err)
 {
-	int fd = mode == OUTFILE_WHOLE ? open_nameless(o) : -1;
+	int fd = mode != OUTFILE_STREAM ? open_nameless(o, bits_of(mode)) : -1;
 
 	if (fd < 0)
 		fd = open_beside(o, mode, err);

@@ -8,6 +8,8 @@
  *   OUTFILE_WHOLE    has no name until then (O_TMPFILE), so that an incomplete file never stays.
  *                    If the file system has no O_TMPFILE: .NAME.PID.tmp, which is removed on
  *                    failure, on a signal and at exit.
+ *   OUTFILE_PRIVATE  as OUTFILE_WHOLE, but only its owner may read a new file, from its first
+ *                    moment on: it has a node's data.
  *   OUTFILE_STREAM   for captures, which are readable up to the last complete block: written to
  *                    NAME.partial (NAME.partial.2, ... if that exists, so that what an earlier
  *                    crash left is never overwritten).  Removed by outfile_abort() and by a
@@ -27,7 +29,7 @@
 
 #include "base/error.h"
 
-enum outfile_mode { OUTFILE_WHOLE, OUTFILE_STREAM };
+enum outfile_mode { OUTFILE_WHOLE, OUTFILE_PRIVATE, OUTFILE_STREAM };
 
 struct outfile;
 

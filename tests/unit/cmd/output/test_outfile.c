@@ -164,6 +164,22 @@ static void the_umask_decides_the_mode(void **state)
 	assert_int_equal(st.st_mode & 0777, 0640);
 }
 
+static void nobody_else_reads_a_private_file(void **state)
+{
+	mode_t before = umask(0);
+	struct error err = {0};
+	struct outfile *o = begin("out", OUTFILE_PRIVATE);
+	struct stat st;
+
+	UNUSED(state);
+	umask(before);
+	assert_int_equal(fstat(fileno(outfile_file(o)), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(outfile_commit(&o, &err), 0);
+	assert_int_equal(stat("out", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+}
+
 static void an_old_file_stays_until_commit(void **state)
 {
 	struct error err = {0};
@@ -612,6 +628,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_name_appears_at_commit),
 		TEST(the_umask_decides_the_mode),
+		TEST(nobody_else_reads_a_private_file),
 		TEST(an_old_file_stays_until_commit),
 		TEST(a_long_name_still_has_room),
 		TEST(where_nothing_can_be_written_it_says_so),
