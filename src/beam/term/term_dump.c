@@ -12,6 +12,7 @@
 #include "beam/node/node.h"
 #include "beam/term/term_dump_internal.h"
 #include "names/secrets.h"
+#include "target/objects.h"
 
 /* Bytes that are read of a binary at once; a multiple of 3, so that no padding is within. */
 #define CHUNK (3u << 14)
@@ -118,7 +119,18 @@ static void add_mark(struct strbuf *out, const char *name, raddr at)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-static bool is_own(const struct term_dump *d, raddr at)
+bool term_dump_spend(struct term_dump *d, uint64_t bytes)
+{
+	if (bytes > d->left) {
+		d->cut++;
+		return false;
+	}
+	d->left -= bytes;
+	return true;
+}
+
+/* The end of the process's memory that an address is in; 0: it is not in any. */
+static raddr own_end(const struct term_dump *d, raddr at)
 {
 	size_t low = 0, high = d->own.len;
 
@@ -127,13 +139,13 @@ static bool is_own(const struct term_dump *d, raddr at)
 		const struct term_dump_range *o = &d->own.data[mid];
 
 		if (at >= o->from && at < o->to)
-			return true;
+			return o->to;
 		if (at < o->from)
 			high = mid;
 		else
 			low = mid + 1;
 	}
-	return false;
+	return 0;
 }
 
 static void add_pointer(struct term_dump *d, struct strbuf *out, uint64_t term)
@@ -141,7 +153,7 @@ static void add_pointer(struct term_dump *d, struct strbuf *out, uint64_t term)
 	raddr at = TERM_ADDR(term);
 	uint32_t id;
 
-	if (!d->outside && !is_own(d, at)) {
+	if (!d->outside && !own_end(d, at)) {
 		/* The two low bits, list or boxed, are kept beside the address. */
 		if (d->literals.items.len < TERM_DUMP_OBJECTS_MAX)
 			term_dump_add(&d->literals, (term & ~4ull) << 1, &id);
@@ -321,15 +333,26 @@ static void add_cons(struct term_dump *d, struct strbuf *out, const struct term_
 	term_dump_inline(d, out, v->cons.tail);
 }
 
+/* Flushes what is the line so far. */
+static void write_line(struct term_dump *d)
+{
+	fwrite(d->line.buf, 1, d->line.len, d->out);
+	strbuf_reset(&d->line);
+}
+
 static void add_bytes(struct term_dump *d, struct strbuf *out, const struct term_view *v)
 {
 	uint64_t size = v->bits.nr_bits / 8;
 	uint8_t buf[CHUNK];
 
+	if (!term_dump_spend(d, size)) {
+		add_mark(out, "#Cut", v->addr);
+		return;
+	}
 	strbuf_addstr(out, "Yh");
 	term_dump_hex(out, size);
 	strbuf_addch(out, ':');
-	for (uint64_t at = 0; at < size; at += sizeof(buf)) {
+	for (uint64_t at = 0; at < size && !ferror(d->out); at += sizeof(buf)) {
 		size_t part = (size_t)MIN(size - at, (uint64_t)sizeof(buf));
 
 		if (!term_bits(d->r, v, at, buf, part)) {
@@ -337,6 +360,8 @@ static void add_bytes(struct term_dump *d, struct strbuf *out, const struct term
 			memset(buf, 0, part);
 		}
 		term_dump_base64(out, buf, part);
+		if (out == &d->line && out->len > 4 * CHUNK)
+			write_line(d);
 	}
 }
 
@@ -435,6 +460,26 @@ static void add_object(struct term_dump *d, struct strbuf *out, const struct ter
 
 /* ---- walk ------------------------------------------------------------------------------------ */
 
+/* Can the bytes be read?  Tries one in a MiB: a size that is none reaches beyond all memory. */
+static bool has_bytes(struct mem *mem, raddr at, uint64_t size)
+{
+	uint8_t byte;
+
+	for (uint64_t i = 0; i < size; i += 1u << 20)
+		if (mem_read(mem, at + i, &byte, 1) != 0)
+			return false;
+	return !size || mem_read(mem, at + size - 1, &byte, 1) == 0;
+}
+
+/* Is all of an object where it can be?  A header that is not one may be of a tuple of megabytes. */
+static bool is_whole(struct term_dump *d, const struct term_view *v)
+{
+	uint64_t size = 8ull * MAX(v->heap_words, 1u);
+
+	return d->outside ? has_bytes(d->r->node->mem, v->addr, size)
+			  : v->addr + size <= own_end(d, v->addr);
+}
+
 /* Writes the line of an object that was not seen yet. */
 static void visit(struct term_dump *d, uint64_t term)
 {
@@ -451,9 +496,14 @@ static void visit(struct term_dump *d, uint64_t term)
 	strbuf_reset(&d->more);
 	term_dump_hex(&d->line, TERM_ADDR(term));
 	strbuf_addch(&d->line, ':');
-	add_object(d, &d->line, &v);
+	if (!is_whole(d, &v))
+		v.kind = TERM_KIND_UNREADABLE;
+	if (term_dump_spend(d, 8ull * v.heap_words))
+		add_object(d, &d->line, &v);
+	else
+		add_mark(&d->line, "#Cut", v.addr);
 	strbuf_addch(&d->line, '\n');
-	fwrite(d->line.buf, 1, d->line.len, d->out);
+	write_line(d);
 	fwrite(d->more.buf, 1, d->more.len, d->out);
 	/* A binary of megabytes must not stay in memory. */
 	if (d->line.alloc > 4 * CHUNK)
@@ -490,14 +540,16 @@ static void write_binary(struct term_dump *d, raddr at)
 	struct mem *mem = d->r->node->mem;
 	raddr first = at + (raddr)l->binary_orig_bytes;
 	uint64_t size;
-	uint8_t buf[CHUNK], byte;
+	uint8_t buf[CHUNK];
 
 	/* Without a section the viewer says that the binary does not exist. */
 	if (mem_read_u64(mem, at + (raddr)l->binary_orig_size, &size) != 0 || size >> 48 ||
-	    (size && mem_read(mem, first + size - 1, &byte, 1) != 0)) {
+	    !has_bytes(mem, first, size)) {
 		d->unreadable++;
 		return;
 	}
+	if (!term_dump_spend(d, size))
+		return;
 	d->binaries++;
 	d->binary_bytes += size;
 	fprintf(d->out, "=binary:%" PRIX64 "\n%" PRIX64 ":", at, size);
@@ -510,7 +562,7 @@ static void write_binary(struct term_dump *d, raddr at)
 		}
 		strbuf_reset(&d->line);
 		term_dump_base64(&d->line, buf, part);
-		fwrite(d->line.buf, 1, d->line.len, d->out);
+		write_line(d);
 	}
 	fputc('\n', d->out);
 }
@@ -571,13 +623,26 @@ void term_dump_value(struct term_dump *d, struct strbuf *out, uint64_t key, uint
 
 /* ---- a dump ---------------------------------------------------------------------------------- */
 
+static uint64_t bytes_max(const struct beam_node *n)
+{
+	const struct proc_maps *maps = n->objects ? objects_maps(n->objects) : NULL;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; maps && i < maps->len; i++)
+		if (maps->data[i].r)
+			sum += maps->data[i].end - maps->data[i].start;
+	/* It may grow meanwhile. */
+	return sum ? 2 * sum + (1u << 30) : TERM_DUMP_BYTES_MAX;
+}
+
 void term_dump_open(struct term_dump *d, struct term_reader *r, FILE *out)
 {
 	struct beam_node *n = r->node;
 	const struct beam_layout *l = &n->layout;
 	raddr this_node = n->anchors.this_node;
 
-	*d = (struct term_dump){.r = r, .out = out, .max_objects = TERM_DUMP_OBJECTS_MAX};
+	*d = (struct term_dump){
+		.r = r, .out = out, .max_objects = TERM_DUMP_OBJECTS_MAX, .left = bytes_max(n)};
 	strbuf_init(&d->line);
 	strbuf_init(&d->more);
 	if (n->anchors.this_node_ptr)

@@ -10,7 +10,7 @@
  * What the VM's own dumps lack is written nevertheless: bits beyond the last byte of a bitstring,
  * and free variables of funs that are immediate.  A native record (OTP 29), which no viewer reads,
  * is a tuple {'#module:name', Key, Value, ...}.  Marks of ebeam are the atoms '***' (masked),
- * '#Cut' (beyond TERM_DUMP_OBJECTS_MAX), '#Cyclic' (memory that changed: no term contains itself),
+ * '#Cut' (beyond a limit), '#Cyclic' (memory that changed: no term contains itself),
  * and the tuples {'#Cut', Address} and {'#Unreadable', Address}.
  *
  * erts/emulator/beam/erl_process_dump.c, lib/observer/src/crashdump_viewer.erl, OTP 25 to 29.
@@ -26,6 +26,8 @@
 
 /* Limit of the objects of one process, and of those outside of all processes. */
 #define TERM_DUMP_OBJECTS_MAX (8u << 20)
+/* Limit of all bytes, if the mappings of the node are not known. */
+#define TERM_DUMP_BYTES_MAX (1ull << 40)
 
 struct term_dump_range {
 	raddr from, to;
@@ -43,6 +45,9 @@ struct term_dump {
 	uint64_t node; /* name of this node, an atom, and its creation: for references */
 	uint32_t creation;
 	size_t max_objects; /* TERM_DUMP_OBJECTS_MAX; less for tests */
+	/* Bytes of the node that may still be written: none is written twice, so that more than
+	 * twice what the node has is a sign of damaged memory, whose objects overlap. */
+	uint64_t left;
 	/* Counts, for the whole dump. */
 	uint64_t objects, cut, cyclic, unreadable, binaries, binary_bytes;
 	/* Internal. */
@@ -59,6 +64,10 @@ struct term_dump {
 /* `node`: of the reader r, which is borrowed like `out`; r->is_secret masks. */
 void term_dump_open(struct term_dump *d, struct term_reader *r, FILE *out);
 void term_dump_close(struct term_dump *d);
+
+/* Takes bytes from those that may be written; false: there are not as many left, which is counted as
+ * cut. */
+bool term_dump_spend(struct term_dump *d, uint64_t bytes);
 
 /* Begins a process.  Its memory is what term_dump_own() adds; objects elsewhere are taken for
  * literals, which all processes share. */

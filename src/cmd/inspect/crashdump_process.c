@@ -12,9 +12,8 @@
 #include "beam/process/signals.h"
 #include "beam/vm/links.h"
 
-/* Limits of one process; further messages and fragments are left out. */
-#define MESSAGES_MAX  2000000u
-#define FRAGMENTS_MAX 1000000u
+/* Limit of one process; further messages are left out. */
+#define MESSAGES_MAX 2000000u
 
 /* ErtsPTabElementCommon: up to OTP 26 {id, refc, tracer, trace_flags, ...}, since 27 with the flags
  * behind the union that ends with `monitors`; F_SENSITIVE (erl_ptab.h, erl_process.h, OTP 24 to
@@ -110,13 +109,14 @@ static void read_vheap(struct crashdump *c, const struct process_facts *p,
 		difference(number_at(c, p, l->process_bin_old_vheap_sz), out->old_vheap);
 }
 
-/* Calls own() with each fragment of a chain; returns their number. */
-static uint64_t each_fragment(struct crashdump *c, raddr fragment)
+/* Adds each fragment of a chain to the process's memory; returns their number. */
+static uint64_t own_fragments(struct crashdump *c, raddr fragment)
 {
 	const struct beam_layout *l = &c->n->layout;
 	uint64_t nr = 0;
 
-	while (fragment && nr < FRAGMENTS_MAX) {
+	/* What they take of the limit ends chains that are rings. */
+	while (fragment && term_dump_spend(&c->terms, (uint64_t)l->heap_frag_size)) {
 		raddr start = fragment + (raddr)l->heap_frag_mem;
 		uint64_t used;
 
@@ -128,7 +128,6 @@ static uint64_t each_fragment(struct crashdump *c, raddr fragment)
 		term_dump_own(&c->terms, start, start + 8 * MIN(used, 1ull << 40));
 		nr++;
 	}
-	c->cut += nr == FRAGMENTS_MAX;
 	return nr;
 }
 
@@ -196,14 +195,16 @@ static int take_message(void *arg, const struct signal_message *m)
 
 	if (c->messages.len >= MESSAGES_MAX) {
 		c->cut++;
-		return 0;
+		return 1;
 	}
+	if (!term_dump_spend(&c->terms, (uint64_t)c->n->layout.message_size))
+		return 1;
 	if (mem_read_u64(c->cached, m->addr + (raddr)c->n->layout.message_m + M_TOKEN,
 			 &message.token) != 0 ||
 	    (message.token & 3) == 0)
 		message.token = TERM_NIL;
 	if (m->fragment)
-		each_fragment(c, m->fragment);
+		own_fragments(c, m->fragment);
 	vec_push(&c->messages, message);
 	return 0;
 }
@@ -213,10 +214,12 @@ static void read_messages(struct crashdump *c, const struct process_facts *p)
 	struct signal_counts counts;
 
 	c->messages.len = 0;
-	if (signals_walk(&c->view, c->cached, p->addr, take_message, c, &counts) != 0)
+	if (signals_walk(&c->view, c->cached, p->addr, take_message, c, &counts) != 0) {
 		c->unreadable++;
-	else
-		c->unreadable += counts.unreadable;
+		return;
+	}
+	c->unreadable += counts.unreadable;
+	c->cut += counts.cut + counts.buffers;
 }
 
 static void write_messages(struct crashdump *c, const char *pid)
@@ -240,6 +243,8 @@ static void write_messages(struct crashdump *c, const char *pid)
 
 /* ---- dictionary ------------------------------------------------------------------------------ */
 
+#define PAIR_SIZE 24 /* a tuple */
+
 struct pairs {
 	struct crashdump *c;
 	const char *pid;
@@ -257,7 +262,7 @@ static int write_pair(void *arg, uint64_t pair, uint64_t key, uint64_t value)
 	v->any = true;
 	term_dump_element(&v->c->terms, pair);
 	fputc('\n', v->c->out);
-	return 0;
+	return term_dump_spend(&v->c->terms, PAIR_SIZE) ? 0 : -ENOSPC;
 }
 
 static void write_dictionary(struct crashdump *c, const struct process_facts *p, const char *pid)
@@ -311,7 +316,7 @@ static void write_stack(struct crashdump *c, const struct process_facts *p, cons
 		return;
 	if (process_stack_read(&c->view, &c->code, p, &c->stack) != 0)
 		c->unreadable++;
-	else
+	else if (term_dump_spend(&c->terms, 8 * c->stack.words.len))
 		write_words(c, &c->stack);
 	c->cut += c->stack.cut;
 }
@@ -339,7 +344,7 @@ static uint64_t own_memory(struct crashdump *c, const struct process_facts *p)
 		term_dump_own(d, p->old_heap, p->old_hend);
 	if (p->abandoned_heap)
 		term_dump_own(d, p->abandoned_heap, p->abandoned_heap + 8 * p->heap_size);
-	return each_fragment(c, p->mbuf);
+	return own_fragments(c, p->mbuf);
 }
 
 /* Has the process run since its facts were read, so that its heap may have changed? */

@@ -163,6 +163,49 @@ static void test_cut(void **state)
 	end(&x);
 }
 
+/* A word that is taken for the header of a tuple of millions of elements. */
+static void test_too_large(void **state)
+{
+	struct fixture *t = *state;
+	uint64_t tuple = BOXED(t, 8000000ull << 6, SMALL(1));
+	struct dumped x;
+	char wanted[100];
+
+	for (int outside = 0; outside < 2; outside++) {
+		begin(&x, t);
+		if (!outside)
+			term_dump_own(&x.d, AT(tuple), AT(tuple) + 16);
+		term_dump_own_end(&x.d);
+		term_dump_element(&x.d, tuple);
+		term_dump_heap(&x.d);
+		term_dump_literals(&x.d);
+		snprintf(wanted, sizeof(wanted),
+			 "H%" PRIX64 "%" PRIX64 ":t2:AB:#Unreadable,I%" PRIu64 "\n", AT(tuple),
+			 AT(tuple), AT(tuple));
+		assert_string_equal(text_of(&x), wanted);
+		end(&x);
+	}
+}
+
+/* Damaged memory, whose objects overlap, must not fill the disk. */
+static void test_bytes_left(void **state)
+{
+	struct fixture *t = *state;
+	uint64_t list = cons(t, SMALL(1), cons(t, SMALL(2), cons(t, SMALL(3), TERM_NIL)));
+	struct dumped x;
+
+	begin(&x, t);
+	own_all(&x);
+	x.d.left = 2 * 16;
+	term_dump_element(&x.d, list);
+	term_dump_heap(&x.d);
+	assert_non_null(strstr(text_of(&x), ":lI2|"));
+	assert_null(strstr(x.text, ":lI3|"));
+	assert_non_null(strstr(x.text, ":t2:A4:#Cut,I"));
+	assert_int_equal(x.d.cut, 1);
+	end(&x);
+}
+
 /* What is in no process's memory is written once, in its own section. */
 static void test_literals(void **state)
 {
@@ -238,10 +281,10 @@ static void test_base64(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_ALL(test_immediates),     TEST_ALL(test_objects),	  TEST_ALL(test_shared),
-		TEST_ALL(test_cyclic),	       TEST_ALL(test_unreadable), TEST_ALL(test_cut),
-		TEST_ALL(test_literals),       TEST_ALL(test_newline),	  TEST_ALL(test_secrets),
-		cmocka_unit_test(test_base64),
+		TEST_ALL(test_immediates), TEST_ALL(test_objects),    TEST_ALL(test_shared),
+		TEST_ALL(test_cyclic),	   TEST_ALL(test_unreadable), TEST_ALL(test_cut),
+		TEST_ALL(test_too_large),  TEST_ALL(test_bytes_left), TEST_ALL(test_literals),
+		TEST_ALL(test_newline),	   TEST_ALL(test_secrets),    cmocka_unit_test(test_base64),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
