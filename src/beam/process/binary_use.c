@@ -8,10 +8,11 @@
 #include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "beam/process/heap_fragments.h"
 
-#define CHUNK_WORDS   (1u << 17)
-#define MAX_FRAGMENTS 1000000u
-#define MAX_RANGES    (8u << 20) /* of one holder; then a binary counts as used whole */
+#define CHUNK_WORDS (1u << 17)
+#define AREAS_MAX   3	       /* heap, stack, old heap */
+#define MAX_RANGES  (8u << 20) /* of one holder; then a binary counts as used whole */
 
 /* ErlSubBin (up to OTP 26) {header, bytes, offset, bits beyond u8 and first bit u8, whole binary};
  * ErlSubBits (from 27 on) {header, data * | flags, first bit, end bit, whole binary}. */
@@ -166,10 +167,15 @@ void binary_use_words(struct binary_use *u, const uint64_t *words, size_t nr)
 	search(u, words, nr, &at, true);
 }
 
-bool binary_use_area(struct binary_use *u, struct beam_node *n, raddr from, raddr to)
+static void need_buffer(struct binary_use *u)
 {
 	if (!u->buf)
 		u->buf = xmalloc(CHUNK_WORDS * sizeof(*u->buf));
+}
+
+bool binary_use_area(struct binary_use *u, struct beam_node *n, raddr from, raddr to)
+{
+	need_buffer(u);
 	while (from < to && (to - from) / 8 > 0) {
 		uint64_t left = (to - from) / 8, nr = MIN(left, (uint64_t)CHUNK_WORDS);
 		size_t at = 0;
@@ -186,31 +192,62 @@ bool binary_use_area(struct binary_use *u, struct beam_node *n, raddr from, radd
 
 bool binary_use_fragments(struct binary_use *u, struct beam_node *n, raddr fragment)
 {
-	const struct beam_layout *l = &n->layout;
+	struct heap_fragments f = heap_fragments_of(n, n->mem, fragment);
 
-	for (unsigned int i = 0; fragment; i++) {
-		raddr from = fragment + (raddr)l->heap_frag_mem;
-		uint64_t used, next;
-
-		if (i == MAX_FRAGMENTS ||
-		    mem_read_u64(n->mem, fragment + (raddr)l->heap_frag_used_size, &used) != 0 ||
-		    mem_read_u64(n->mem, fragment + (raddr)l->heap_frag_next, &next) != 0 ||
-		    used > 1ull << 40 || !binary_use_area(u, n, from, from + 8 * used))
+	while (heap_fragments_next(&f))
+		if (!binary_use_area(u, n, f.start, f.end))
 			return false;
-		fragment = next;
+	return heap_fragments_complete(&f);
+}
+
+struct area {
+	raddr from, to;
+};
+
+/* Areas that fit into the buffer together are read together, as those of most processes do. */
+static bool search_areas(struct binary_use *u, struct beam_node *n, const struct area *areas,
+			 size_t nr)
+{
+	struct mem_range ranges[AREAS_MAX];
+	uint64_t words = 0;
+	bool ok = true;
+
+	for (size_t i = 0; i < nr; i++) {
+		ok = ok && areas[i].from <= areas[i].to;
+		words += (areas[i].to - areas[i].from) / 8;
 	}
-	return true;
+	if (!ok)
+		return false;
+	if (words > CHUNK_WORDS) {
+		for (size_t i = 0; i < nr; i++)
+			ok = binary_use_area(u, n, areas[i].from, areas[i].to) && ok;
+		return ok;
+	}
+	need_buffer(u);
+	words = 0;
+	for (size_t i = 0; i < nr; i++) {
+		size_t size = (areas[i].to - areas[i].from) / 8;
+
+		ranges[i] = (struct mem_range){areas[i].from, u->buf + words, 8 * size, 0};
+		words += size;
+	}
+	mem_readv(n->mem, ranges, nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (ranges[i].err)
+			ok = false;
+		else
+			binary_use_words(u, ranges[i].buf, ranges[i].size / 8);
+	}
+	return ok;
 }
 
 bool binary_use_process(struct binary_use *u, struct beam_node *n, const struct process_facts *p)
 {
-	bool ok = p->heap <= p->htop && p->htop <= p->stop && p->stop <= p->hend &&
-		  binary_use_area(u, n, p->heap, p->htop) &&
-		  binary_use_area(u, n, p->stop, p->hend);
+	const struct area areas[AREAS_MAX] = {
+		{p->heap, p->htop}, {p->stop, p->hend}, {p->old_heap, p->old_htop}};
+	bool ok = p->htop <= p->stop && (!p->old_heap || p->old_htop <= p->old_hend);
 
-	if (p->old_heap)
-		ok = p->old_heap <= p->old_htop && p->old_htop <= p->old_hend &&
-		     binary_use_area(u, n, p->old_heap, p->old_htop) && ok;
+	ok = ok && search_areas(u, n, areas, p->old_heap ? AREAS_MAX : AREAS_MAX - 1);
 	return binary_use_fragments(u, n, p->mbuf) && ok;
 }
 

@@ -8,9 +8,9 @@
 #include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "beam/process/heap_fragments.h"
 
-#define CHUNK_WORDS   (1u << 17)
-#define MAX_FRAGMENTS 1000000u
+#define CHUNK_WORDS (1u << 17)
 
 /* ---- one object --------------------------------------------------------------------------- */
 
@@ -180,26 +180,14 @@ static void count_area(struct beam_node *n, raddr from, raddr to, uint64_t *buf,
 static void count_fragments(struct beam_node *n, raddr fragment, uint64_t *buf,
 			    struct heap_census *c)
 {
-	const struct beam_layout *l = &n->layout;
+	struct heap_fragments f = heap_fragments_of(n, n->mem, fragment);
 
-	for (unsigned int i = 0; fragment; i++) {
-		uint64_t used, next;
-
-		if (i == MAX_FRAGMENTS) {
-			c->cut = true;
-			return;
-		}
-		if (mem_read_u64(n->mem, fragment + (raddr)l->heap_frag_used_size, &used) != 0 ||
-		    mem_read_u64(n->mem, fragment + (raddr)l->heap_frag_next, &next) != 0 ||
-		    used > 1ull << 40) {
-			c->unreadable++;
-			return;
-		}
-		c->fragments += used;
-		count_area(n, fragment + (raddr)l->heap_frag_mem,
-			   fragment + (raddr)l->heap_frag_mem + 8 * used, buf, c);
-		fragment = next;
+	while (heap_fragments_next(&f)) {
+		c->fragments += (f.end - f.start) / 8;
+		count_area(n, f.start, f.end, buf, c);
 	}
+	c->cut |= f.cut;
+	c->unreadable += f.unreadable;
 }
 
 void heap_census_take(struct beam_node *n, const struct process_facts *p, struct heap_census *out)

@@ -9,6 +9,7 @@
 #include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "beam/process/heap_fragments.h"
 #include "beam/process/signals.h"
 
 /*
@@ -24,9 +25,8 @@
 #define PROC_BIN_DATA 4
 #define BIN_REF	      1
 
-#define MAX_FRAGMENTS 1000000u
-#define BATCH	      512
-#define BINARY_SPAN   64
+#define BATCH	    512
+#define BINARY_SPAN 64
 /* Limits of what is believed of a Binary. */
 #define REFC_MAX       (1ull << 36)
 #define SIZE_MAX_BYTES (1ull << 42)
@@ -104,22 +104,12 @@ void off_heap_add(struct beam_node *n, struct mem *mem, raddr first, bool messag
 void off_heap_add_fragments(struct beam_node *n, struct mem *mem, raddr fragment, bool message,
 			    struct off_heap *out)
 {
-	const struct beam_layout *l = &n->layout;
-	uint64_t list, next;
+	struct heap_fragments f = heap_fragments_of(n, mem, fragment);
 
-	for (unsigned int i = 0; fragment; i++) {
-		if (i == MAX_FRAGMENTS) {
-			out->cut = true;
-			return;
-		}
-		if (mem_read_u64(mem, fragment + (raddr)l->heap_frag_off_heap_first, &list) != 0 ||
-		    mem_read_u64(mem, fragment + (raddr)l->heap_frag_next, &next) != 0) {
-			out->unreadable++;
-			return;
-		}
-		off_heap_add(n, mem, list, message, out);
-		fragment = next;
-	}
+	while (heap_fragments_next(&f))
+		off_heap_add(n, mem, f.off_heap, message, out);
+	out->cut |= f.cut;
+	out->unreadable += f.unreadable;
 }
 
 void off_heap_add_process(struct beam_node *n, struct mem *mem, raddr process, struct off_heap *out)

@@ -26,8 +26,6 @@
 #define LARGE_HEAP_WORDS (1u << 17)
 /* They are not searched any longer than so; other rows have no use then. */
 #define USE_MAX_NS 10000000000ull
-/* The cache of pages is emptied after so many processes: what it has is as old as these. */
-#define CACHED_PROCESSES 256
 
 void holding_begin(struct holding *h, struct bin *b)
 {
@@ -144,15 +142,16 @@ static double use_of(struct holding *h, const struct process_facts *p)
 /* The same later, of its lists as they are then: it may have collected garbage. */
 static double use_of_large(struct bin *b, uint64_t pid)
 {
+	struct mem *cached = process_source_cache(&b->source);
 	struct process_facts p;
 	struct holding h;
 	double used;
 
 	if (process_read(b->node, pid, 0, &p) != 0)
 		return NAN;
-	mem_cached_forget(b->cached);
+	mem_cached_forget(cached);
 	holding_begin(&h, b);
-	off_heap_add_all(b->node, b->cached, &p, &h.binaries);
+	off_heap_add_all(b->node, cached, &p, &h.binaries);
 	off_heap_finish(b->node, &h.binaries);
 	used = use_of(&h, &p);
 	holding_end(&h);
@@ -169,10 +168,8 @@ static int take_processes(void *arg, struct process_facts *block, size_t nr)
 		bool large = p->total_heap_size > LARGE_HEAP_WORDS;
 		struct holding h;
 
-		if (b->nr_processes++ % CACHED_PROCESSES == 0)
-			mem_cached_forget(b->cached);
 		holding_begin(&h, b);
-		off_heap_add_all(b->node, b->cached, p, &h.binaries);
+		off_heap_add_all(b->node, process_source_cache(&b->source), p, &h.binaries);
 		if (h.binaries.references)
 			row.name = name_of(b, p, &row);
 		if (holding_add_row(&h, &row, large ? p->epid : 0) && !large)
@@ -260,7 +257,6 @@ static int read_all(struct bin *b, struct error *err)
 	struct process_totals totals;
 	int rc;
 
-	b->cached = mem_open_cached(b->node->mem);
 	rc = process_source_scan(&b->source, take_processes, b, &totals, err);
 	if (!rc && b->node->anchors.sched)
 		rc = bin_take_tables(b, err);
@@ -273,7 +269,6 @@ static int read_all(struct bin *b, struct error *err)
 		count_memory(b);
 		sum_up(b);
 	}
-	mem_close(b->cached);
 	return rc;
 }
 

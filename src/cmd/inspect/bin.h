@@ -19,7 +19,6 @@ struct known_binary {
 struct bin {
 	struct command_context *ctx;
 	struct beam_node *node;
-	struct mem *cached;
 	struct process_source source;
 	VEC(struct bin_row) rows;
 	VEC(uint64_t) pids; /* by row: of a process with a large heap; else 0 */
@@ -27,7 +26,6 @@ struct bin {
 	struct keytab magic; /* struct magic_ref: what magic references refer to */
 	VEC(struct bin_binary) largest;
 	struct bin_answer answer;
-	uint64_t nr_processes;
 	uint64_t unreadable; /* lists that were not read to their end */
 	uint64_t torn_objects;
 	bool cut, use_cut, no_literals, no_persistent;
@@ -36,6 +34,7 @@ struct bin {
 /* What one holder refers to, while it is read. */
 struct holding {
 	struct bin *b;
+	struct mem *cached; /* of a table */
 	struct off_heap binaries;
 	struct keytab used; /* struct used_bytes; of a table and a port */
 	bool use_unknown;

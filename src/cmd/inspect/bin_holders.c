@@ -59,7 +59,7 @@ static void take_object(void *arg, raddr first, const uint64_t *words, size_t nr
 	struct binary_use *use;
 	raddr *list;
 
-	off_heap_add(h->b->node, h->b->cached, first, false, &h->binaries);
+	off_heap_add(h->b->node, h->cached, first, false, &h->binaries);
 	places = h->binaries.places.len - before;
 	if (!words)
 		h->use_unknown |= places > 0;
@@ -88,6 +88,7 @@ static const char *keep_text(struct bin *b, const char *text, size_t len)
 
 int bin_take_tables(struct bin *b, struct error *err)
 {
+	struct mem *cached = process_source_cache(&b->source);
 	struct ets_list list = {0};
 	int rc = ets_read(b->node, &list, err);
 
@@ -99,8 +100,9 @@ int bin_take_tables(struct bin *b, struct error *err)
 		struct holding h;
 		size_t len;
 
-		mem_cached_forget(b->cached);
+		mem_cached_forget(cached);
 		holding_begin(&h, b);
+		h.cached = cached;
 		h.binaries.unaligned = t->compressed;
 		rc = ets_off_heap_walk(b->node, t, take_object, &h, &b->torn_objects);
 		ets_id_format(t, row.id, sizeof(row.id));

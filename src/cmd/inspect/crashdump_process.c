@@ -9,6 +9,7 @@
 #include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/process/dictionary.h"
+#include "beam/process/heap_fragments.h"
 #include "beam/process/signals.h"
 #include "beam/vm/links.h"
 
@@ -112,23 +113,14 @@ static void read_vheap(struct crashdump *c, const struct process_facts *p,
 /* Adds each fragment of a chain to the process's memory; returns their number. */
 static uint64_t own_fragments(struct crashdump *c, raddr fragment)
 {
-	const struct beam_layout *l = &c->n->layout;
-	uint64_t nr = 0;
+	struct heap_fragments f = heap_fragments_of(c->n, c->cached, fragment);
 
-	/* What they take of the limit ends chains that are rings. */
-	while (fragment && term_dump_spend(&c->terms, (uint64_t)l->heap_frag_size)) {
-		raddr start = fragment + (raddr)l->heap_frag_mem;
-		uint64_t used;
-
-		if (mem_read_u64(c->cached, fragment + (raddr)l->heap_frag_used_size, &used) ||
-		    mem_read_u64(c->cached, fragment + (raddr)l->heap_frag_next, &fragment)) {
-			c->unreadable++;
-			break;
-		}
-		term_dump_own(&c->terms, start, start + 8 * MIN(used, 1ull << 40));
-		nr++;
-	}
-	return nr;
+	while (heap_fragments_next(&f) &&
+	       term_dump_spend(&c->terms, (uint64_t)c->n->layout.heap_frag_size))
+		term_dump_own(&c->terms, f.start, f.end);
+	c->unreadable += f.unreadable;
+	c->cut += f.cut;
+	return f.nr;
 }
 
 static void write_facts(struct crashdump *c, const struct process_facts *p, uint64_t fragments)

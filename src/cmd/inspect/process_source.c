@@ -303,16 +303,21 @@ static void find_names(struct process_source *s, const struct process_facts *p,
 		find_function(s, p, row);
 }
 
+struct mem *process_source_cache(struct process_source *s)
+{
+	if (!s->cached)
+		s->cached = mem_open_cached(s->node->mem);
+	if (s->nr_cached++ % CACHED_PROCESSES == 0)
+		mem_cached_forget(s->cached);
+	return s->cached;
+}
+
 static void find_binaries(struct process_source *s, const struct process_facts *p,
 			  struct process_row *row)
 {
 	struct off_heap o = {0};
 
-	if (!s->cached)
-		s->cached = mem_open_cached(s->node->mem);
-	if (s->nr_cached++ % CACHED_PROCESSES == 0)
-		mem_cached_forget(s->cached);
-	off_heap_add_all(s->node, s->cached, p, &o);
+	off_heap_add_all(s->node, process_source_cache(s), p, &o);
 	off_heap_finish(s->node, &o);
 	row->binaries = o.binaries.len;
 	row->binary_memory = o.bytes;

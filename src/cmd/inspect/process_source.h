@@ -36,7 +36,7 @@ struct process_source {
 	VEC(struct process_function) functions;
 	VEC(struct process_call) calls;
 	struct idmap function_index, call_index;
-	struct mem *cached;	/* NULL, or for the lists of binaries */
+	struct mem *cached;	/* NULL, or see process_source_cache() */
 	unsigned int nr_cached; /* processes since it was emptied */
 	struct keytab timers;	/* number by receiver: the address of a process, or a name */
 	uint64_t undecoded;	/* messages without their size, see beam/process/process.h */
@@ -54,6 +54,10 @@ unsigned int process_source_what(const struct process_source *s);
 int process_source_scan(struct process_source *s,
 			int (*visit)(void *arg, struct process_facts *block, size_t nr), void *arg,
 			struct process_totals *totals, struct error *err);
+
+/* A cache of the node's memory, for the lists of the next process: what it has is at most as old as
+ * a few hundred processes before. */
+struct mem *process_source_cache(struct process_source *s);
 
 /* `before` is the row of the same slot in the last reading, or NULL: if it is of the same process,
  * which has not run since, its names are taken over. */
