@@ -85,6 +85,9 @@ INLINE void gc_read_young(uint64_t process, struct event_thread *t, struct enter
 				t->process_part, sizeof(t->process_part));
 
 	part_add(&p, config.layout.process_flags);
+	part_add(&p, config.layout.process_heap);
+	part_add(&p, config.layout.process_htop);
+	part_add(&p, config.layout.process_hend);
 	gc->epid = gc->flags = 0;
 	gc->start = gc->htop = gc->hend = 0;
 	gc->heap = EVENT_UNKNOWN;
@@ -109,7 +112,10 @@ INLINE void gc_read_old(uint64_t process, struct event_thread *t, struct entered
 	part_add(&p, config.layout.process_gen_gcs);
 	part_add(&p, config.layout.process_max_gen_gcs);
 	part_add(&p, config.layout.process_old_heap);
+	part_add(&p, config.layout.process_old_htop);
 	part_add(&p, config.layout.process_high_water);
+	part_add(&p, config.layout.process_mbuf_sz);
+	part_add(&p, config.layout.process_off_heap_overhead);
 	gc->old_heap = gc->fresh = gc->left = gc->older = gc->binaries = EVENT_UNKNOWN;
 	gc->state = gc->gen_gcs = gc->max_gen_gcs = 0;
 	if (!part_read(&p))

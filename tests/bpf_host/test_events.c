@@ -51,7 +51,7 @@ static void exits(void **unused)
 	assert_int_equal(e->epid, EPID);
 	assert_int_equal(e->os_tid, 4712);
 	assert_int_equal(e->cpu, 1);
-	assert_int_equal(e->nr_values, 1);
+	assert_int_equal(e->nr_values, 3);
 	assert_int_equal(e->values[0], ctx.si);
 	for (uint64_t at = 0; at < 3 * 8; at += 8) {
 		assert_true(has_word(e, HEAP + 0x80 + at, &word));
@@ -147,8 +147,8 @@ static void no_room(void **unused)
 	event_exit(&ctx);
 	assert_non_null(event(0));
 	assert_null(event(1));
-	/* An atom needs no room but its own. */
-	assert_int_equal(event(0)->h.size, offsetof(struct rec_raw_event, values) + 8);
+	/* An atom needs no room but its own, and that of what is new on the heap. */
+	assert_int_equal(event(0)->h.size, offsetof(struct rec_raw_event, values) + 3 * 8);
 	assert_int_equal(counted(EVENT_PROCESS_EXIT).produced, 3);
 	assert_int_equal(counted(EVENT_PROCESS_EXIT).lost, 2);
 }
@@ -441,6 +441,85 @@ static uint64_t reclaimed_of(int32_t list, uint64_t last)
 	return event(n + 1)->values[0];
 }
 
+/* What that collection is said to have found that was new: it leaves 20 words, 12 of them older. */
+static void check_new(uint64_t mark, uint64_t allocated, uint64_t survived)
+{
+	const struct rec_raw_event *e;
+	const struct beam_layout *l = layout();
+	struct pt_regs ctx = {.di = PROCESS};
+	unsigned int n = 0;
+
+	while (event(n))
+		n++;
+	put(PROCESS, l->process_high_water, mark);
+	put(PROCESS, l->process_off_heap_overhead, 70);
+	event_gc(&ctx);
+	put(PROCESS, l->process_htop, HEAP + 160);
+	put(PROCESS, l->process_high_water, HEAP + 160);
+	put(PROCESS, l->process_old_heap, 0);
+	put(PROCESS, l->process_old_htop, 0);
+	put(PROCESS, l->process_mbuf_sz, 0);
+	put(PROCESS, l->process_abandoned_heap, 0);
+	put(PROCESS, l->process_off_heap_overhead, 50);
+	event_gc_return(&ctx);
+	e = event(n + 1);
+	assert_int_equal(e->kind, EVENT_GC_MAJOR_END);
+	assert_int_equal(e->nr_values, 8);
+	assert_true(e->values[4] == EVENT_UNKNOWN);
+	assert_int_equal(e->values[5], allocated);
+	assert_int_equal(e->values[6], survived);
+	assert_int_equal(e->values[7], 20);
+}
+
+static void new_words(void **unused)
+{
+	const struct beam_layout *l = layout();
+
+	(void)unused;
+	add_queues();
+	put_dirty();
+	/* 98 words above the mark and 3 in fragments; 2 older ones there, 10 on the old heap. */
+	check_new(HEAP + 16, 98 + 3, 20 - 12);
+	/* All older: at most as many as were new survive. */
+	put_dirty();
+	put(PROCESS, l->process_old_htop, HEAP + 0x10000);
+	check_new(HEAP + 792, 1 + 3, 0);
+	/* A mark that makes no sense. */
+	put_dirty();
+	check_new(HEAP + 808, EVENT_UNKNOWN, EVENT_UNKNOWN);
+	/* An abandoned heap with 500 words above its mark, and the fragment that is the heap now. */
+	put_dirty();
+	put(PROCESS, l->process_abandoned_heap, ABANDONED);
+	check_new(ABANDONED + 8 * 500, 500 + 100 + 3, 0);
+	/* From OTP 27 on its mark is after the end of the fragment. */
+	put_dirty();
+	put(PROCESS, l->process_abandoned_heap, ABANDONED);
+	put(PROCESS, l->process_hend, HEAP + 0x800);
+	host_put_u64(HEAP + 0x800, ABANDONED + 8 * 900);
+	check_new(HEAP, 100 + 100 + 3, 0);
+	put_dirty();
+	put(PROCESS, l->process_abandoned_heap, ABANDONED);
+	put_gc(9, 9, F_ABANDONED_HEAP_USE, 0);
+	host_put_u64(ABANDONED + 8 * 999, 600);
+	check_new(ABANDONED + 8 * 500, 100 + 100 + 3, 0);
+}
+
+/* Of a process that exits all counts that no collection has found. */
+static void new_words_at_exit(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS, .si = ATOM(1)};
+	const struct beam_layout *l = layout();
+
+	(void)unused;
+	add_queues();
+	put_dirty();
+	put(PROCESS, l->process_high_water, HEAP + 16);
+	put(PROCESS, l->process_off_heap_overhead, 70);
+	event_exit(&ctx);
+	assert_int_equal(event(0)->values[1], 98 + 3);
+	assert_int_equal(event(0)->values[2], 70);
+}
+
 static void reclaimed_by_dirty_ones(void **unused)
 {
 	const struct beam_layout *l = layout();
@@ -561,6 +640,8 @@ int main(void)
 		EVENT_TEST_NEAR(collections_are_counted_near),
 		EVENT_TEST(cut_by_a_slice),
 		EVENT_TEST(reclaimed_by_dirty_ones),
+		EVENT_TEST(new_words),
+		EVENT_TEST(new_words_at_exit),
 		EVENT_TEST(reclaimed_unknown),
 		EVENT_TEST_NEAR(filters),
 		EVENT_TEST_NEAR(collections_are_reported),

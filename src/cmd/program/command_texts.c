@@ -173,7 +173,9 @@ const char describe_msg[] =
 const char describe_gc[] =
 	"How long collections take (minor ones, major ones, those of dirty schedulers), as "
 	"histograms; and a table of whose they are: count, total, longest and mean pause, "
-	"words reclaimed, and the words of the heap after the last one. "
+	"words reclaimed, words that were new since the collection before (what was allocated; "
+	"'ebeam record --mode alloc' has the stacks, and what no collection finds), and the words "
+	"of the heap after the last one. "
 	ENDS_AND_SHOWS "\n\n"
 	"  ebeam gc -p rabbit@host -d 10\n"
 	"  ebeam gc -p 4711 -d 10 --longer-than 1ms --by process\n"

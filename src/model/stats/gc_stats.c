@@ -14,6 +14,7 @@
 _Static_assert(AT(RECLAIMED) == EVENT_AT(GC_MAJOR_END, RECLAIMED), "fields");
 _Static_assert(AT(HEAP) == EVENT_AT(GC_MAJOR_END, HEAP), "fields");
 _Static_assert(AT(OLD_HEAP) == EVENT_AT(GC_MAJOR_END, OLD_HEAP), "fields");
+_Static_assert(AT(ALLOCATED) == EVENT_AT(GC_MAJOR_END, ALLOCATED), "fields");
 _Static_assert(AT(DURATION) == EVENT_AT(GC_MAJOR_END, DURATION), "fields");
 
 void gc_stats_open(struct gc_stats *s, const struct event_stream *stream, enum process_group_by by,
@@ -72,6 +73,7 @@ static struct gc_count *count_of(struct gc_stats *s, const struct event *ev)
 static void add(struct gc_count *c, bool minor, bool dirty, uint64_t ns, const struct event *ev)
 {
 	uint64_t reclaimed = event_value(ev, AT(RECLAIMED)), both;
+	uint64_t allocated = event_value(ev, AT(ALLOCATED));
 
 	*(minor ? &c->minor : &c->major) += 1;
 	c->dirty += dirty;
@@ -83,6 +85,8 @@ static void add(struct gc_count *c, bool minor, bool dirty, uint64_t ns, const s
 		c->unknown++;
 	else
 		c->reclaimed += reclaimed;
+	c->reported += allocated != EVENT_UNKNOWN;
+	c->allocated += allocated == EVENT_UNKNOWN ? 0 : allocated;
 	c->heap = event_value(ev, AT(HEAP));
 	c->old_heap = event_value(ev, AT(OLD_HEAP));
 	if (c->heap == EVENT_UNKNOWN || c->old_heap == EVENT_UNKNOWN)

@@ -16,6 +16,7 @@ struct gc_row {
 	struct group_row of;
 	struct gc_count c;   /* scaled, if events were sampled */
 	uint64_t reclaimed;  /* words; EVENT_UNKNOWN = not known, as without probes */
+	uint64_t allocated;  /* likewise */
 	uint64_t heap_after; /* words of both heaps after the last GC; EVENT_UNKNOWN = not known */
 	uint64_t mean_ns;    /* of a pause */
 };
@@ -37,7 +38,7 @@ static void json_more(struct jsonw *w, const char *key, const void *row, const v
 }
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct gc_row, member)
-#define NR_OF_TOTALS			 7 /* columns, from the first, that JSON's totals have */
+#define NR_OF_TOTALS			 8 /* columns, from the first, that JSON's totals have */
 
 const struct table_column gc_columns[] = {
 	{FIELD("minor", "MINOR", COUNT, c.minor)},
@@ -47,6 +48,7 @@ const struct table_column gc_columns[] = {
 	{FIELD("max_ns", "MAX", NS, c.max_ns)},
 	{FIELD("mean_ns", "MEAN", NS, mean_ns)},
 	{FIELD("reclaimed", "RECLAIMED", COUNT, reclaimed), .json = json_reclaimed},
+	{FIELD("allocated", "ALLOCATED", COUNT, allocated)},
 	{FIELD("heap_after", "HEAP AFTER", COUNT, heap_after)},
 	{FIELD("heap", "HEAP", COUNT, c.heap), .hidden = true},
 	{FIELD("old_heap", "OLD HEAP", COUNT, c.old_heap), .hidden = true},
@@ -58,13 +60,14 @@ const struct table_column gc_columns[] = {
 static struct gc_row make_row(const struct gc_answer *a, const struct gc_count *c)
 {
 	struct gc_row r = {.c = *c};
-	uint64_t *const counts[] = {&r.c.minor,	    &r.c.major,	    &r.c.dirty,
-				    &r.c.continued, &r.c.reclaimed, &r.c.unknown};
+	uint64_t *const counts[] = {&r.c.minor,	    &r.c.major,	  &r.c.dirty,	 &r.c.continued,
+				    &r.c.reclaimed, &r.c.unknown, &r.c.allocated};
 	uint64_t nr = c->minor + c->major;
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		*counts[i] = units_scale(*counts[i], a->scale);
 	r.reclaimed = c->unknown && c->unknown == nr ? EVENT_UNKNOWN : r.c.reclaimed;
+	r.allocated = nr && !c->reported ? EVENT_UNKNOWN : r.c.allocated;
 	/* A minor collection that continued as a major one counts as one pause with it. */
 	r.mean_ns = nr > c->continued ? c->total_ns / (nr - c->continued) : 0;
 	if (c->heap == EVENT_UNKNOWN || c->old_heap == EVENT_UNKNOWN)

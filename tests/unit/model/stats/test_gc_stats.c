@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "event/catalogue.h"
 #include "event/event.h"
 #include "model/stats/gc_stats.h"
 #include "model/stream/event_stream.h"
@@ -190,9 +191,29 @@ static void more_groups_than_there_may_be(void **state)
 	assert_true(f->s.total.max_heap == UINT64_MAX);
 }
 
+/* Words that were new; captures of older versions do not have them. */
+static void allocated(void **state)
+{
+	struct fixture *f = *state;
+	struct event ev = {.type = REC_EVENT, .u.vm = {.process = f->busy, .thread = f->normal}};
+	const struct gc_count *c = &f->s.total;
+
+	gc_stats_open(&f->s, &f->stream, PROCESS_GROUP_NAME, 0, 0);
+	assert_true(gc_stats_take(&f->s, EVENT_GC_MINOR_END, &ev));
+	assert_int_equal(c->reported, 0);
+	ev.u.vm.nr_values = EVENT_AT(GC_MINOR_END, ALLOCATED) + 1;
+	ev.u.vm.values[EVENT_AT(GC_MINOR_END, ALLOCATED)] = 40;
+	assert_true(gc_stats_take(&f->s, EVENT_GC_MINOR_END, &ev));
+	assert_true(gc_stats_take(&f->s, EVENT_GC_MAJOR_END, &ev));
+	assert_int_equal(c->reported, 2);
+	assert_int_equal(c->allocated, 80);
+	assert_int_equal(f->s.counts.data[process_groups_of(&f->s.groups, f->busy)].allocated, 80);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(allocated, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(adds_up, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(minor_that_became_major, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(only_longer_ones, set_up, tear_down),

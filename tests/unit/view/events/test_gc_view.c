@@ -33,6 +33,8 @@ static int set_up(void **state)
 				      .estimate_ns = 12000,
 				      .max_ns = 4000,
 				      .reclaimed = 500,
+				      .allocated = 700,
+				      .reported = 3,
 				      .heap = 233,
 				      .old_heap = 100};
 	const struct node_wide_asker asker = {.what = (char *)"purge of m", .process = 1, .nr = 2};
@@ -94,14 +96,17 @@ static void text_is_scaled(void **state)
 		 "and share its pause; 0 on dirty schedulers), ~12.0 us (2.00 us of it on dirty "
 		 "schedulers), ~0.25 % of the time of 4 schedulers; 1,000 words reclaimed "
 		 "(7.8 KiB)\n");
-	page_has(&p,
-		 "\n"
-		 "WORK OF THE WHOLE NODE  COUNT    TOTAL      MAX  ASKED FOR BY\n"
-		 "code purge              2 + 1  8.00 us  5.00 us  purge of m of <0.80.0> (2)\n"
-		 "\n"
-		 "MINOR  MAJOR    TOTAL      MAX     MEAN  RECLAIMED  HEAP AFTER  WHOSE     NAME\n"
-		 "    6      2  12.0 us  4.00 us  2.00 us      1,000         333  <0.80.0>  busy\n"
-		 "(1 of 2; -n shows more)\n");
+	page_has(&p, "\n"
+		     "WORK OF THE WHOLE NODE  COUNT    TOTAL      MAX  ASKED FOR BY\n"
+		     "code purge              2 + 1  8.00 us  5.00 us  purge of m of <0.80.0> (2)\n"
+		     "\n"
+		     "MINOR  MAJOR    TOTAL      MAX     MEAN  RECLAIMED  ALLOCATED  HEAP AFTER  "
+		     "WHOSE     "
+		     "NAME\n"
+		     "    6      2  12.0 us  4.00 us  2.00 us      1,000      1,400         333  "
+		     "<0.80.0>  "
+		     "busy\n"
+		     "(1 of 2; -n shows more)\n");
 	page_close(&p);
 }
 
@@ -113,9 +118,9 @@ static void what_is_not_known_is_null(void **state)
 
 	page_answer_json(&p, &gc_view, &f->answer, &o);
 	page_has(&p, "\"error_ns\": null, \"scheduler_percent\": 0.25");
-	page_has(&p, "\"mean_ns\": 2000, \"reclaimed\": 1000, "
+	page_has(&p, "\"mean_ns\": 2000, \"reclaimed\": 1000, \"allocated\": 1400, "
 		     "\"minor_continued\": 2, \"reclaimed_unknown\": 0, \"dirty_ns\": 2000");
-	page_has(&p, "\"heap_after\": null, \"heap\": null, "
+	page_has(&p, "\"allocated\": null, \"heap_after\": null, \"heap\": null, "
 		     "\"old_heap\": 0, \"max_heap\": 0, \"group\": \"[none]\", "
 		     "\"name\": null");
 	page_has(&p, "\"code_purges\": {\"count\": 2, \"total_ns\": 8000, \"max_ns\": 5000, "
