@@ -382,6 +382,14 @@ static inline void bpf_ringbuf_submit(void *bytes, uint64_t flags)
 	r->submitted = true;
 }
 
+static inline void bpf_ringbuf_discard(void *bytes, uint64_t flags)
+{
+	assert_int_equal(flags, BPF_RB_NO_WAKEUP);
+	assert_true(host.nr_records > 0);
+	assert_ptr_equal(host.records[host.nr_records - 1].bytes, bytes);
+	free(host.records[--host.nr_records].bytes);
+}
+
 static inline long bpf_ringbuf_output(void *ring, const void *bytes, uint64_t size, uint64_t flags)
 {
 	void *to = bpf_ringbuf_reserve(ring, size, 0);
@@ -401,6 +409,15 @@ static inline void host_drop_records(void)
 }
 
 /* ---- the other helpers -------------------------------------------------------------------- */
+
+/* The same numbers in each run. */
+static inline uint32_t bpf_get_prandom_u32(void)
+{
+	static uint64_t at = 1;
+
+	at = at * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(at >> 32);
+}
 
 static inline uint64_t bpf_ktime_get_ns(void)
 {

@@ -60,6 +60,7 @@ static inline int setup(void **unused)
 	HOST_ADD_MAP(event_counts);
 	HOST_ADD_MAP(event_work);
 	HOST_ADD_MAP(event_threads);
+	HOST_ADD_MAP(libc_blocks);
 	HOST_ADD_MAP(event_who_seen);
 	HOST_ADD_MAP(event_scratches);
 	HOST_ADD_MAP(event_scratch_new);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -99,6 +100,74 @@ static void descriptors(void **state)
 	assert_int_equal(libc_thread_stack(page, ARRAY_SIZE(page), at, &start, &end), 0);
 }
 
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+#define BLOCKS ((raddr)0x55d0c0000000)
+#define CHUNK  48
+
+/* Three chunks of one size, and what follows them. */
+struct heap {
+	struct mem mem;
+	uint64_t words[4 * CHUNK / 8];
+};
+
+static int read_heap(struct mem *m, raddr addr, void *buf, size_t size)
+{
+	const struct heap *h = CONTAINER_OF(m, struct heap, mem);
+
+	if (addr < BLOCKS || size > sizeof(h->words) || addr - BLOCKS > sizeof(h->words) - size)
+		return -EFAULT;
+	memcpy(buf, (const char *)h->words + (addr - BLOCKS), size);
+	return 0;
+}
+
+static uint64_t *word_of(struct heap *h, raddr block)
+{
+	return &h->words[(block - BLOCKS) / 8];
+}
+
+static void blocks(void **state)
+{
+	struct heap h = {.mem.read = read_heap};
+	const raddr block = BLOCKS + 16, next = block + CHUNK;
+	uint64_t known = 0;
+
+	UNUSED(state);
+	for (unsigned int i = 0; i < 4; i++)
+		h.words[1 + i * CHUNK / 8] = CHUNK | 1;
+	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_USED);
+	assert_int_equal(known, CHUNK);
+	/* in a tcache: alone, before another; given away again, when its key is 0 */
+	word_of(&h, block)[1] = 0x1234567890;
+	word_of(&h, block)[0] = block >> 12;
+	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+	word_of(&h, block)[0] = next ^ block >> 12;
+	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+	word_of(&h, block)[1] = 0;
+	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_USED);
+	/* the user's own words: addresses, of blocks of another size */
+	memcpy(word_of(&h, block), (uint64_t[]){next, next}, 16);
+	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_USED);
+	/* in a bin: the next chunk says so */
+	h.words[1 + CHUNK / 8] = CHUNK;
+	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+	h.words[1 + CHUNK / 8] = CHUNK | 1;
+	/* joined with its neighbour, or split */
+	h.words[1] = 2 * CHUNK | 1;
+	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+	/* mapped by itself: there is no next chunk */
+	h.words[1] = 0x31000 | 2;
+	known = 0;
+	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_USED);
+	assert_int_equal(libc_block_state(&h.mem, BLOCKS - 4096, &known), LIBC_BLOCK_GONE);
+	/* nonsense */
+	h.words[1] = known = 0;
+	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+	h.words[1] = UINT64_MAX & ~(uint64_t)2;
+	known = 0;
+	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+}
+
 /* Searches the pages above the caller's frame. */
 static void *own_stack(void *found)
 {
@@ -137,9 +206,8 @@ static void stack_of_a_thread(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(heaps_of_arenas),
-		cmocka_unit_test(mapped_blocks),
-		cmocka_unit_test(descriptors),
+		cmocka_unit_test(heaps_of_arenas),   cmocka_unit_test(mapped_blocks),
+		cmocka_unit_test(descriptors),	     cmocka_unit_test(blocks),
 		cmocka_unit_test(stack_of_a_thread),
 	};
 
