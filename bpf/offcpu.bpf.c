@@ -176,6 +176,129 @@ INLINE bool is_idle(uint64_t syscall, uint64_t *epid)
 		read_u32(ssi + config.layout.ssi_flags, &flags) && flags & SSI_FLG_WAITING);
 }
 
+/*
+ * Which lock of the VM the current thread waits for.  A mutex is that of the C library: its futex is
+ * its first word.  For other locks each thread has one event (ethr_ts_event: next, prev, event;
+ * ethread.h), on whose futex it waits, and which is in the queue of the lock, a circular list: the
+ * lock points to one of its elements.  So a lock is told by its pointer; its address is on the
+ * stack, or in a register, of the function that waits.
+ */
+#define TSE_FUTEX   16 /* offset in ethr_ts_event of the futex */
+#define LOCK_QUEUED 8  /* elements of the queue that are compared: this thread and the next ones */
+#define LOCK_WORDS  96 /* words of the stack that are searched: frames of the waiting functions */
+/* Offset of `q` in ethr_mutex_base_ (ethr_mutex.h): flgs, spin counts, qlck, q.  qlck is a mutex of
+ * the C library, or a spin lock. */
+#define LOCK_QUEUE	48
+#define LOCK_QUEUE_SPIN 16
+#define STACK_SIZE	(1u << 20)
+/* erts_proc_lock_t (erl_process_lock.h): flags, and a queue for each lock: main, msgq, btm, status,
+ * trace. */
+#define PROCESS_LOCK_QUEUES 8
+#define NR_PROCESS_LOCKS    5
+struct lock_scan {
+	uint64_t queue[LOCK_QUEUED];
+	uint64_t words[LOCK_QUEUE / 8 + 1];
+	uint64_t sp;
+	uint64_t lock, epid; /* epid: of a lock of a process, else 0 */
+	uint32_t nr, pad;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct lock_scan);
+} lock_scans SEC(".maps");
+
+INLINE struct lock_scan *lock_scan_here(void)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(&lock_scans, &zero);
+}
+
+INLINE bool is_queued(const struct lock_scan *s, uint64_t q)
+{
+	bool found = false;
+
+	UNROLL
+	for (int i = 0; i < LOCK_QUEUED; i++)
+		found |= q == s->queue[i];
+	return found && q;
+}
+
+/* Is it the address of a lock in whose queue the thread is, or of a process with such a lock?
+ * Then 1, and it is noted. */
+GLOBAL_FN int off_is_lock(uint64_t at)
+{
+	struct lock_scan *s = lock_scan_here();
+
+	if (!s || at < EBEAM_PAGE_SIZE || at & 7 || at >> 47 || at - s->sp < STACK_SIZE)
+		return 0;
+	if (!try_read(at, s->words, LOCK_QUEUE + 8))
+		return 0;
+	if ((uint32_t)s->words[0] && (is_queued(s, s->words[LOCK_QUEUE / 8]) ||
+				      is_queued(s, s->words[LOCK_QUEUE_SPIN / 8]))) {
+		s->lock = at;
+		s->nr = 0;
+		return 1;
+	}
+	if (!try_read(at + config.layout.process_lock + PROCESS_LOCK_QUEUES, s->words,
+		      8 * NR_PROCESS_LOCKS))
+		return 0;
+	for (uint32_t i = 0; i < NR_PROCESS_LOCKS; i++) {
+		if (is_queued(s, s->words[i])) {
+			s->lock = at + config.layout.process_lock;
+			s->nr = i;
+			return try_read(at + config.layout.process_id, &s->epid, 8) &&
+			       TERM_IS_PID(s->epid);
+		}
+	}
+	return 0;
+}
+
+INLINE bool read_queue(struct lock_scan *s, uint64_t futex)
+{
+	uint64_t at = futex - TSE_FUTEX;
+
+	UNROLL
+	for (int i = 0; i < LOCK_QUEUED; i++) {
+		s->queue[i] = at;
+		if (at && !try_read(at, &at, 8))
+			at = 0;
+	}
+	return s->queue[1] != 0;
+}
+
+INLINE void off_lock(struct off_thread *t, const struct user_regs *r)
+{
+	struct rec_raw_cstack *c = &t->copy.cstack;
+	struct rec_raw_sample *rec = &t->copy.walk.rec;
+	struct lock_scan *s = lock_scan_here();
+	bool found;
+
+	if (!s || !c->h.size)
+		return;
+	s->sp = r->sp;
+	s->lock = s->epid = 0;
+	rec->lock = r->di;
+	rec->lock_nr = RAW_LOCK_FUTEX;
+	if (!read_queue(s, r->di))
+		return;
+	found = off_is_lock(r->bx) || off_is_lock(r->bp) || off_is_lock(r->r12) ||
+		off_is_lock(r->r13) || off_is_lock(r->r14) || off_is_lock(r->r15);
+	for (uint32_t i = 0; !found && i < LOCK_WORDS; i++) {
+		if (i >= c->nr_leaf)
+			break;
+		IN_MEMORY();
+		found = off_is_lock(c->stack[i]);
+	}
+	if (!found)
+		return;
+	rec->lock = s->lock;
+	rec->lock_nr = (uint8_t)s->nr;
+	rec->lock_epid = s->epid;
+}
+
 INLINE void off_copy(void *ctx, struct off_thread *t)
 {
 	struct walk *w = &t->copy.walk;
@@ -189,6 +312,8 @@ INLINE void off_copy(void *ctx, struct off_thread *t)
 	w->rec.syscall = t->head.now.syscall;
 	kernel_stack(ctx, w);
 	sample_read(&t->copy, &r);
+	if (r.orig_ax == SYSCALL_FUTEX)
+		off_lock(t, &r);
 	t->head.now.flags |= OFF_CPU_COPIED;
 	t->head.sums.copied++;
 	t->head.copied_ns = t->head.now.since_ns;
@@ -284,7 +409,6 @@ INLINE void off_emit(struct off_thread *t, uint32_t tid, uint64_t ts_ns)
 		.since_ns = now->since_ns,
 		.woken_ns = now->woken_ns,
 		.least_ns = state.off_least_ns,
-		.lock = now->lock,
 		.epid = now->epid,
 		.waker_epid = now->waker_epid,
 		.waker_tid = now->waker_tid,

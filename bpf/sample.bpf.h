@@ -25,7 +25,8 @@
 /* User registers at the interrupt. */
 struct user_regs {
 	uint64_t ip, sp, bp, bx, r12, r13, r15;
-	uint64_t di, orig_ax; /* of a thread in the kernel: first argument, number of the call */
+	/* Of a thread in the kernel: di, orig_ax = first argument and number of the call. */
+	uint64_t r14, di, orig_ax;
 };
 
 /* Value of the callee-saved register that has E during calls that do not store E in Process.stop;

@@ -56,6 +56,7 @@ INLINE void task_regs(struct user_regs *r)
 	r->r12 = u->r12;
 	r->r13 = u->r13;
 	r->r15 = u->r15;
+	r->r14 = u->r14;
 	r->di = u->di;
 	r->orig_ax = u->orig_ax;
 }
@@ -83,6 +84,7 @@ INLINE bool task_regs_by_stack(struct user_regs *r)
 	r->r12 = BPF_CORE_READ(u, r12);
 	r->r13 = BPF_CORE_READ(u, r13);
 	r->r15 = BPF_CORE_READ(u, r15);
+	r->r14 = BPF_CORE_READ(u, r14);
 	r->di = BPF_CORE_READ(u, di);
 	r->orig_ax = BPF_CORE_READ(u, orig_ax);
 	return true;

@@ -133,7 +133,7 @@ struct off_cpu_sums {
 #define OFF_CPU_IDLE   0x100u /* beside OFF_CPU_* of abi/record.h */
 #define OFF_CPU_COPIED 0x200u
 struct off_cpu_now {
-	uint64_t since_ns, woken_ns, lock, epid, waker_epid;
+	uint64_t since_ns, woken_ns, epid, waker_epid;
 	uint32_t waker_tid, task_state, syscall, every, flags, pad;
 };
 /* An element of the map of threads begins with it. */

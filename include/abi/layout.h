@@ -38,6 +38,7 @@
 	F(process_state, "struct process", "state")                                                \
 	F(process_scheduler_data, "struct process", "scheduler_data")                              \
 	F(process_next, "struct process", "next")                                                  \
+	F(process_lock, "struct process", "lock")                                                  \
 	/* ErtsPTab: the process and port tables */                                                \
 	S(ptab_size, "ErtsPTab")                                                                   \
 	F(ptab_count, "ErtsPTab", "vola.tile.count")                                               \
@@ -202,6 +203,8 @@
 	F(ets_fix_count, "DbTableCommon", "fix_count")                                             \
 	F(ets_all_next, "DbTableCommon", "all.next")                                               \
 	F(ets_all_prev, "DbTableCommon", "all.prev")                                               \
+	F(ets_rwlock, "DbTableCommon", "rwlock")                                                   \
+	F(ets_fixlock, "DbTableCommon", "fixlock")                                                 \
 	F(ets_type, "DbTableCommon", "type")                                                       \
 	F(ets_owner, "DbTableCommon", "owner")                                                     \
 	F(ets_heir, "DbTableCommon", "heir")                                                       \
@@ -219,6 +222,7 @@
 	F(ets_hash_segtab, "DbTableHash", "segtab")                                                \
 	F(ets_hash_nlocks, "DbTableHash", "nlocks")                                                \
 	F(ets_hash_nslots, "DbTableHash", "nslots")                                                \
+	F(ets_hash_locks, "DbTableHash", "locks")                                                  \
 	F(ets_tree_root, "DbTableTree", "root")                                                    \
 	F(sched_flxctr_slot_no, "struct ErtsSchedulerData_", "flxctr_slot_no")                     \
 	F(sched_ets_count, "struct ErtsSchedulerData_", "ets_tables.count")                        \
@@ -274,6 +278,7 @@
 	F(port_linebuf, "struct _erl_drv_port", "linebuf")                                         \
 	F(port_state, "struct _erl_drv_port", "state")                                             \
 	F(port_psd, "struct _erl_drv_port", "psd")                                                 \
+	F(port_lock, "struct _erl_drv_port", "lock")                                               \
 	F(port_sched_flags, "struct _erl_drv_port", "sched.flags")                                 \
 	F(driver_next, "erts_driver_t", "next")                                                    \
 	F(driver_prev, "erts_driver_t", "prev")                                                    \
@@ -341,6 +346,7 @@
 	F(allctr_cpool_util_limit, "Allctr_t", "cpool.util_limit")                                 \
 	F(allctr_cpool_blocks_size, "Allctr_t", "cpool.stat.blocks_size")                          \
 	F(allctr_cpool_blocks, "Allctr_t", "cpool.stat.no_blocks")                                 \
+	F(allctr_mutex, "Allctr_t", "mutex")                                                       \
 	F(allctr_cpool_carriers_size, "Allctr_t", "cpool.stat.carriers_size")                      \
 	F(allctr_cpool_carriers, "Allctr_t", "cpool.stat.no_carriers")                             \
 	F(allctr_fix, "Allctr_t", "fix")                                                           \

@@ -107,6 +107,7 @@ enum stack_source {
  * mappings; user space drops those outside the mappings themselves.  In the leaf part a word with
  * RAW_REPEATED says how many times more the address before it stands there, as recursion does it.
  */
+#define RAW_LOCK_FUTEX	 0xff
 #define RAW_REPEATED	 (1ull << 63)
 #define RAW_REPEATED_MAX UINT32_MAX
 
@@ -140,7 +141,10 @@ struct rec_raw_sample {
 	uint8_t stack_source;	 /* enum stack_source */
 	uint8_t status;		 /* enum sample_status */
 	uint8_t flags;		 /* RAW_SAMPLE_* */
-	uint8_t pad;
+	uint8_t lock_nr;	 /* of lock_epid: number of its lock; or RAW_LOCK_FUTEX */
+	/* Off a CPU, in a futex: address of the lock of the VM in whose queue the thread is, and the
+	 * process whose lock it is, or 0; or address of the futex, which may be a lock. */
+	uint64_t lock, lock_epid;
 	uint64_t addrs[];
 };
 
@@ -213,7 +217,6 @@ struct rec_raw_off_cpu {
 	uint64_t since_ns;   /* when it left its CPU */
 	uint64_t woken_ns;   /* when it became runnable; 0 = not seen */
 	uint64_t least_ns;
-	uint64_t lock;	     /* address of the VM's lock in whose queue it waited; 0 = none found */
 	uint64_t epid;	     /* of the process that the thread ran, or 0 */
 	uint64_t waker_epid; /* of the process that the waking thread ran, or 0 */
 };
@@ -670,12 +673,12 @@ struct rec_end {
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct rec_header) == 16, "ABI");
-_Static_assert(sizeof(struct rec_raw_sample) == 144, "ABI");
+_Static_assert(sizeof(struct rec_raw_sample) == 160, "ABI");
 _Static_assert(sizeof(struct rec_raw_process) % 8 == 0, "ABI");
 _Static_assert(sizeof(struct rec_raw_code) == 48, "ABI");
 _Static_assert(sizeof(struct rec_raw_gap) == 40 + 8 * RAW_GAP_WORDS, "ABI");
 _Static_assert(sizeof(struct rec_raw_cstack) == 88 + 8 * RAW_CSTACK_WORDS, "ABI");
-_Static_assert(sizeof(struct rec_raw_off_cpu) == 88, "ABI");
+_Static_assert(sizeof(struct rec_raw_off_cpu) == 80, "ABI");
 _Static_assert(sizeof(struct rec_function) == 40, "ABI");
 _Static_assert(sizeof(struct rec_process) == 48, "ABI");
 _Static_assert(sizeof(struct rec_thread) == 32, "ABI");

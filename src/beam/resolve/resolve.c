@@ -388,6 +388,8 @@ static int resolve_sample(struct resolver *base, struct names *names,
 		frame_push(&l, leaf);
 	for (unsigned int i = raw->nr_kernel; i-- > first_kernel_frame(r, raw);)
 		frame_push(&l, frame_of_kernel(r, names, raw->addrs[i]));
+	if (raw->lock)
+		resolve_lock(r, names, &l, raw, evidence.native.lock);
 	out->status = final_status(raw, &l, thread->type);
 	forget_native(r);
 	return 0;
@@ -436,6 +438,7 @@ int beam_resolver_open(struct beam_resolver **out, struct beam_node *n, struct e
 	jit_open_node(&r->jit, n);
 	r->sites = callsites_open(n, r->jit);
 	unwinder_open(&r->unwinder, n->objects);
+	r->locks = lock_places_open(n);
 	rc = id_format_read(&r->pids, n->mem, &n->layout, n->anchors.proc_tab, n->identity.otp);
 	if (rc == 0 && n->anchors.port_tab)
 		rc = id_format_read(&r->ports, n->mem, &n->layout, n->anchors.port_tab,
@@ -454,6 +457,7 @@ void beam_resolver_close(struct beam_resolver *r)
 	if (!r)
 		return;
 	unwinder_close(r->unwinder);
+	lock_places_close(r->locks);
 	callsites_close(r->sites);
 	jit_close(r->jit);
 	kallsyms_close(r->kernel);

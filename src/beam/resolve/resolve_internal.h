@@ -11,6 +11,7 @@
 #include "beam/resolve/resolve.h"
 #include "beam/term/pid.h"
 #include "beam/term/term.h"
+#include "beam/vm/lock_places.h"
 #include "target/kallsyms.h"
 #include "target/unwind.h"
 
@@ -73,6 +74,7 @@ struct beam_resolver {
 	bool kernel_tried;
 	struct id_format pids, ports;
 	struct unwinder *unwinder;
+	struct lock_places *locks;
 	/* Copies for the next sample, if it is of the same time and thread. */
 	struct rec_raw_cstack cstack;
 	struct rec_raw_gap gap;
@@ -130,6 +132,12 @@ uint64_t raw_leaf_frames(const struct rec_raw_sample *raw);
 /* Pushes the frame of a word that BPF took for a return address, as it is between the lowest and
  * the highest address of JIT code; pushes nothing if it is none. */
 void push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra);
+
+/* ---- resolve_lock.c ---- */
+/* The lock that a thread off its CPU waited for: pushes a frame with its name, and makes the kind
+ * that of its class.  is_lock: functions of its stack take a lock. */
+void resolve_lock(struct beam_resolver *r, struct names *names, struct frame_list *l,
+		  const struct rec_raw_sample *raw, bool is_lock);
 
 /* ---- resolve_event.c ---- */
 int resolve_event(struct resolver *base, struct names *names, const struct rec_raw_event *raw,

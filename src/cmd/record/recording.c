@@ -20,6 +20,9 @@
 #include "event/event.h"
 #include "model/profile/snapshot.h"
 
+/* Stacks of one in so many times off CPUs are copied at least, of those that were at first. */
+#define OFF_CPU_MOST_LESS 16
+
 struct recording {
 	struct live live;
 	const struct weight_mode *mode; /* reads memory, or times off CPUs; NULL: samples of CPUs */
@@ -150,7 +153,8 @@ int recording_start(struct recording **out, struct beam_node *n, const struct op
 
 	*out = NULL;
 	r->freq = opt->freq;
-	sample_limit_init(&r->limit, opt->max_overhead, opt->freq);
+	/* Beyond that less copying saves nothing: what is left is the cost of each switch. */
+	sample_limit_init(&r->limit, opt->max_overhead, off_cpu ? OFF_CPU_MOST_LESS : opt->freq);
 	rc = mode && !off_cpu ? live_open_memory(&r->live, n, err)
 			      : live_open(&r->live, n, &config, err);
 	if (rc) {
