@@ -346,6 +346,8 @@ INLINE bool off_begin(void *ctx, bool preempt, uint64_t ts_ns)
 	}
 	/* Threads that spin for a lock yield their CPU many thousand times a second: that all of
 	 * them are added up would cost more than it tells. */
+	if (!(state.off_classes >> of_class & 1))
+		return false;
 	every = off_every(of_class, ts_ns);
 	if (!every && flags & OFF_CPU_YIELDED)
 		return false;

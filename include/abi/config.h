@@ -106,7 +106,7 @@ struct probe_state {
 	 * rec_raw_off_cpu); of each class some so many are copied in OFF_CPU_WINDOW_NS of a CPU. */
 	uint64_t off_least_ns;
 	uint32_t off_copies;
-	uint32_t pad;
+	uint32_t off_classes; /* bit set of enum off_cpu_class: others are not recorded */
 };
 #define OFF_CPU_WINDOW_NS 50000000ull
 /* Classes of times off a CPU that differ in number and length: so a flood of one class does not

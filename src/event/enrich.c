@@ -50,6 +50,8 @@ struct enrich {
 		struct rec_sample fields;
 	} off;
 	double variance[NR_SAMPLE_KINDS];
+	enrich_off_cpu_fn *take_off;
+	void *take_off_arg;
 	uint32_t kind_names[NR_EVENT_KINDS]; /* string ids, 0 = not interned yet */
 	bool calls;			     /* a REC_RAW_CALL has come */
 	struct slices slices;
@@ -149,6 +151,36 @@ static void push_off_cpu(struct enrich *e, const struct off_cpu_part *part, uint
 	enrich_add_sample(e, &fields, part->ns, ts_ns);
 }
 
+/* Id of a process of which only the pid is known; 0 = none. */
+static uint32_t process_of(struct enrich *e, const struct rec_raw_off_cpu *raw, uint64_t epid)
+{
+	struct rec_raw_sample sample = off_cpu_sample(raw);
+
+	sample.epid = epid;
+	if (!epid || e->resolver->sample(e->resolver, e->names, &sample, &e->resolved) < 0)
+		return 0;
+	return e->resolved.process;
+}
+
+static void tell_off_cpu(struct enrich *e, const struct rec_raw_off_cpu *raw)
+{
+	const struct rec_sample *of = &e->off.fields;
+	struct enrich_off_cpu t = {
+		.ns = raw->h.ts_ns - raw->since_ns,
+		.stands_for = 1 / off_cpu_chance(raw),
+		.kind = (enum sample_kind)of->kind,
+		.copied = !(raw->flags & OFF_CPU_ALONE),
+		.process = of->process,
+		.stack = of->stack,
+		.thread = of->thread,
+		.waker = process_of(e, raw, raw->waker_epid),
+	};
+
+	if (raw->woken_ns > raw->since_ns && raw->woken_ns <= raw->h.ts_ns)
+		t.runnable_ns = raw->h.ts_ns - raw->woken_ns;
+	e->take_off(e->take_off_arg, &t);
+}
+
 static void enrich_off_cpu(struct enrich *e, const struct rec_raw_off_cpu *raw)
 {
 	struct off_cpu_part waited, runnable;
@@ -165,6 +197,8 @@ static void enrich_off_cpu(struct enrich *e, const struct rec_raw_off_cpu *raw)
 	}
 	push_off_cpu(e, &waited, raw->h.ts_ns);
 	push_off_cpu(e, &runnable, raw->h.ts_ns);
+	if (e->take_off && !(raw->flags & OFF_CPU_PREEMPTED))
+		tell_off_cpu(e, raw);
 	e->off.os_tid = 0;
 }
 
@@ -655,6 +689,12 @@ void enrich_add_end(struct enrich *e, uint64_t ts_ns)
 {
 	record_queue_define(&e->queue, e->names);
 	record_queue_push(&e->queue, REC_END, sizeof(struct rec_end), ts_ns);
+}
+
+void enrich_on_off_cpu(struct enrich *e, enrich_off_cpu_fn *take, void *arg)
+{
+	e->take_off = take;
+	e->take_off_arg = arg;
 }
 
 double enrich_variance(const struct enrich *e, enum sample_kind kind)

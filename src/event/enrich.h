@@ -47,6 +47,18 @@ void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum
 void enrich_add_sample(struct enrich *e, const struct rec_sample *of, uint64_t weight,
 		       uint64_t ts_ns);
 void enrich_add_end(struct enrich *e, uint64_t ts_ns);
+/* A time off a CPU, as it was emitted. */
+struct enrich_off_cpu {
+	uint64_t ns, runnable_ns; /* its length, and the part at its end in which it was runnable */
+	double stands_for;	  /* times like it, including itself: 1 / probability */
+	enum sample_kind kind;
+	bool copied;			 /* else there is no stack, and the kind is a general one */
+	uint32_t process, stack, thread; /* ids of the dictionary */
+	uint32_t waker;			 /* process that the waking thread ran; 0 = not known */
+};
+typedef void enrich_off_cpu_fn(void *arg, const struct enrich_off_cpu *t);
+/* `take` is called for each, in addition to the samples that are returned. */
+void enrich_on_off_cpu(struct enrich *e, enrich_off_cpu_fn *take, void *arg);
 /* Variance of the sum of weights of a kind, ns^2: of times off CPUs, of which not all were emitted. */
 double enrich_variance(const struct enrich *e, enum sample_kind kind);
 

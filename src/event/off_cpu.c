@@ -16,9 +16,9 @@ static struct off_cpu_part part_of(enum sample_kind kind, uint64_t ns, double p)
 	};
 }
 
-/* Probability with which it was emitted; see struct rec_raw_off_cpu. */
-static double chance(const struct rec_raw_off_cpu *raw, uint64_t ns)
+double off_cpu_chance(const struct rec_raw_off_cpu *raw)
 {
+	uint64_t ns = raw->h.ts_ns - raw->since_ns;
 	double emitted = (double)MAX(ns, 1u) * raw->every / (double)MAX(raw->least_ns, 1u);
 
 	if (ns >= raw->least_ns && !(raw->flags & OFF_CPU_YIELDED))
@@ -40,7 +40,7 @@ bool off_cpu_parts(const struct rec_raw_off_cpu *raw, enum sample_kind kind,
 		runnable_ns = ns;
 	else if (raw->woken_ns && raw->woken_ns <= raw->h.ts_ns)
 		runnable_ns = raw->h.ts_ns - MAX(raw->woken_ns, raw->since_ns);
-	p = chance(raw, ns);
+	p = off_cpu_chance(raw);
 	*waited = part_of(kind, ns - runnable_ns, p);
 	*runnable = part_of(yielded	? SAMPLE_OFF_YIELDED
 			    : preempted ? SAMPLE_OFF_PREEMPTED

@@ -18,6 +18,8 @@ struct off_cpu_part {
 bool off_cpu_parts(const struct rec_raw_off_cpu *raw, enum sample_kind kind,
 		   struct off_cpu_part *waited, struct off_cpu_part *runnable);
 
+/* Probability with which it was emitted, of a record that off_cpu_parts() has accepted. */
+double off_cpu_chance(const struct rec_raw_off_cpu *raw);
 /* A sample without a stack, of a thread that was not copied. */
 struct rec_raw_sample off_cpu_sample(const struct rec_raw_off_cpu *raw);
 

@@ -34,9 +34,9 @@ static enum sample_kind place_of(struct beam_resolver *r, const struct rec_raw_s
 {
 	const struct lock_place *p = lock_places_find(r->locks, raw->lock);
 
-	is_lock |= raw->lock_nr != RAW_LOCK_FUTEX;
-	/* In a variable of the VM, or in other memory, there may also be a condition. */
-	if (!is_lock && (!p || p->lock_class == LOCK_CLASS_VM))
+	/* A futex in a variable of the VM may also be of a condition, and elsewhere it may be that
+	 * of the thread's own event. */
+	if (raw->lock_nr == RAW_LOCK_FUTEX && (!p || (p->lock_class == LOCK_CLASS_VM && !is_lock)))
 		return NR_SAMPLE_KINDS;
 	if (p)
 		snprintf(name, NAME_SIZE, "[lock of %s]", p->name);

@@ -222,6 +222,7 @@ int cmd_record(struct command_context *ctx, struct error *err);
 int cmd_report(struct command_context *ctx, struct error *err);
 int cmd_diagnose(struct command_context *ctx, struct error *err);
 int cmd_dist(struct command_context *ctx, struct error *err);
+int cmd_locks(struct command_context *ctx, struct error *err);
 int cmd_crashdump(struct command_context *ctx, struct error *err);
 int cmd_dump(struct command_context *ctx, struct error *err);
 int cmd_diff(struct command_context *ctx, struct error *err);

@@ -286,6 +286,24 @@ const char describe_proc[] =
 	"ending. 'processes pile up' stands before whose living processes became 1,000 more, "
 	"if that is half of what it started.";
 
+const char describe_locks[] =
+	"Locks of the VM for which its threads wait in the kernel: of ETS tables, processes, "
+	"ports, allocators and others, by the tracepoints of the kernel's scheduler. Works on "
+	"stock builds: which lock it is follows from the lock's own queue, and what it protects "
+	"from its address. Ends after -d, at Ctrl-C or when the node exits.\n\n"
+	"  ebeam locks -p rabbit@host -d 10\n"
+	"  ebeam locks -p 4711 -d 30 -j\n\n"
+	"WAITS, TIME and MAX are of waits in the kernel, without the time in which the thread "
+	"could run again and had no CPU. Every wait of 1/--freq (10 ms) or more is counted; of "
+	"shorter ones some are seen, each weighed for those left out: '+-' is half of the 95 % "
+	"confidence interval of TIME. Before it waits in the kernel a thread spins; 'on CPUs for "
+	"locks' is that, and taking and releasing them, by samples of the CPUs. Locks whose name "
+	"is not known (-) are told by their functions only.\n\n"
+	"'Whose release ended the wait' has the process that ran on the thread that woke the "
+	"waiting one: it was the last to hold the lock, though others may have held it before. A "
+	"lock counting build of the VM (lcnt) counts each acquisition, too; 'ebeam record --mode "
+	"offcpu' shows the stacks that wait.";
+
 const char describe_sched[] =
 	"How busy each scheduler is; how long processes wait in run queues, from the moment "
 	"when they are to run until they do; how long they run then (slices), how many "

@@ -125,6 +125,19 @@ const struct command commands[] = {
 			"capture, in a time line, with --source or --max-overhead 100 it is of "
 			"events instead: each time slice that was seen, by the stack at its "
 			"end.\n\n"
+			"offcpu is the time that threads of the node are off a CPU although they "
+			"have work: blocked in the kernel, by the tracepoints of its scheduler, "
+			"with native and Erlang stacks: [lock: ets], [lock: process], [lock: port] "
+			"and other locks of the VM, whose names stand at the leaf ([lock of ets "
+			"table routes]) if the queue of a lock has the thread; [file], [network], "
+			"[pipe], [page fault], [memory map], [sleep], [futex] (not of a lock of "
+			"the VM), [stopped]; or runnable while others have the CPU: [preempted], "
+			"[woken], [yielded] (by who spins for a lock). Schedulers and threads "
+			"that wait for work are idle: --idle shows them. Every time of 1/--freq "
+			"(10 ms) or more is in it, of shorter ones some, each weighed for those "
+			"left out; '+-' is half of the 95 % confidence interval. Long times "
+			"whose stacks were not copied, to keep within --max-overhead, are [stack "
+			"not copied]. See 'ebeam locks'.\n\n"
 			"The others weigh events of the VM by the stack at which they happen (see "
 			"'ebeam events'):\n\n"
 			"  gc     time in garbage collection; --weight words: what it reclaimed\n"
@@ -579,6 +592,15 @@ const struct command commands[] = {
 		.options = OPTIONS(OPTIONS_EVENT_VIEW, OPT(NOW), OPT(CORE), OPT(EXE),
 				   OPT(SCHEDULERS), OPT(GROUP_BY), OPT(LONGER_THAN)),
 		.run = cmd_sched,
+	},
+	{
+		.name = "locks",
+		.summary = "which locks of the VM threads wait for, who waited, who released them",
+		.args = "",
+		.description = describe_locks,
+		.options = OPTIONS(OPTIONS_TABLE, OPTIONS_NODE, OPT(DURATION), OPT(FREQ),
+				   OPT(MAX_OVERHEAD), OPTIONS_PROBES, OPT(DRY_RUN)),
+		.run = cmd_locks,
 	},
 	{
 		.name = "version",

@@ -42,8 +42,9 @@ struct recording {
 	struct event_stream stream;	  /* for the time line */
 	struct off_cpu_sums off;	  /* of all threads */
 	uint64_t first_sample_ns, end_ns;
-	uint64_t refused;	 /* records that the profile rejected */
-	VEC(uint64_t) by_thread; /* number of samples; index = thread id in names */
+	uint64_t by_kind[NR_SAMPLE_KINDS]; /* weights of samples */
+	uint64_t refused;		   /* records that the profile rejected */
+	VEC(uint64_t) by_thread;	   /* number of samples; index = thread id in names */
 };
 
 static void add_spell(void *arg, const struct rec_sample *sample, uint64_t ns, uint64_t end_ns)
@@ -148,7 +149,10 @@ int recording_start(struct recording **out, struct beam_node *n, const struct op
 {
 	struct recording *r = xcalloc(1, sizeof(*r));
 	bool off_cpu = weight_mode_is_off_cpu(mode);
-	struct live_config config = {.opt = opt, .freq = opt->freq, .off_cpu = off_cpu};
+	struct live_config config = {.opt = opt,
+				     .freq = opt->freq,
+				     .off_cpu = off_cpu,
+				     .futexes = off_cpu && mode->source == WEIGHT_LOCKS};
 	int rc;
 
 	*out = NULL;
@@ -223,6 +227,7 @@ static int take(void *arg, const struct rec_header *rec, struct error *err)
 		if (!r->first_sample_ns)
 			r->first_sample_ns = ev.ts_ns;
 		count_thread(r, ev.u.sample.thread, ev.u.sample.weight);
+		r->by_kind[ev.u.sample.kind] += ev.u.sample.weight;
 	}
 	if (r->timeline)
 		timeline_output_take(r->timeline, &r->stream, rec);
@@ -294,6 +299,26 @@ static void add_number(struct recording *r, const char *key, uint64_t value)
 	enrich_add_meta(r->live.enrich, key, text);
 }
 
+/* What was done to keep within --max-overhead. */
+static void say_limit(struct recording *r)
+{
+	const struct sample_limit *l = &r->limit;
+	struct strbuf text = STRBUF_INIT;
+
+	if (l->weight <= 1)
+		return;
+	strbuf_addf(&text,
+		    "to record all times off CPUs costs %.2f %% of %s, and --max-overhead allows "
+		    "%.2f %%: of %" PRIu64 " times %" PRIu64 " were copied, and weighed for the "
+		    "others",
+		    l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
+		    r->off.times, r->off.copied);
+	live_add_warning(&r->live, text.buf);
+	if (r->mode->source == WEIGHT_LOCKS)
+		log_warn("ebeam: %s", text.buf);
+	strbuf_free(&text);
+}
+
 static void add_off_cpu(struct recording *r)
 {
 	for (int kind = 0; kind < NR_SAMPLE_KINDS; kind++) {
@@ -310,6 +335,7 @@ static void add_off_cpu(struct recording *r)
 	add_number(r, "offcpu_runnable_ns", r->off.runnable_ns);
 	add_number(r, "offcpu_times", r->off.times);
 	add_number(r, "offcpu_copied", r->off.copied);
+	say_limit(r);
 }
 
 int recording_finish(struct recording *r, struct error *err)
@@ -393,21 +419,35 @@ void recording_keep_limit(struct recording *r)
 		return;
 	live_sample_less(&r->live, l->weight);
 	if (r->mode)
-		strbuf_addf(
-			&text,
-			"times off CPUs cost %.2f %% of %s, and --max-overhead allows %.2f %%: "
-			"from second %.0f on the stacks of one in %u are copied that were before",
-			l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
-			clocks.wall_ns / 1e9, l->weight);
-	else
-		strbuf_addf(&text,
-			    "samples cost %.2f %% of %s, and --max-overhead allows %.2f %%: "
-			    "from second %.0f on they are taken at %.3g Hz, not at %u",
-			    l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
-			    clocks.wall_ns / 1e9, (double)r->freq / l->weight, r->freq);
+		return; /* said at the end: add_off_cpu() */
+	strbuf_addf(&text,
+		    "samples cost %.2f %% of %s, and --max-overhead allows %.2f %%: "
+		    "from second %.0f on they are taken at %.3g Hz, not at %u",
+		    l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
+		    clocks.wall_ns / 1e9, (double)r->freq / l->weight, r->freq);
 	log_warn("ebeam: %s", text.buf);
 	live_add_warning(&r->live, text.buf);
 	strbuf_free(&text);
+}
+
+void recording_on_off_cpu(struct recording *r, enrich_off_cpu_fn *fn, void *arg)
+{
+	enrich_on_off_cpu(r->live.enrich, fn, arg);
+}
+
+const struct names *recording_names(const struct recording *r)
+{
+	return enrich_names(r->live.enrich);
+}
+
+uint64_t recording_kind(const struct recording *r, enum sample_kind kind)
+{
+	return r->by_kind[kind];
+}
+
+uint64_t recording_counter(struct recording *r, enum counter_id id)
+{
+	return live_counter(&r->live, id);
 }
 
 double recording_own_cpu(struct recording *r)

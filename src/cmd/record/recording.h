@@ -14,6 +14,7 @@
 #include "capture/writer.h"
 #include "cmd/output/timeline_output.h"
 #include "cmd/run/summary.h"
+#include "event/enrich.h"
 #include "model/profile/event_weights.h"
 #include "model/profile/profile.h"
 
@@ -55,6 +56,14 @@ void recording_node_cost(struct recording *r, struct live_cost *out);
 void recording_keep_limit(struct recording *r);
 /* Percent of one core that this process has used since sampling began. */
 double recording_own_cpu(struct recording *r);
+
+/* In a mode of times off CPUs, before the first drain: `take` is called for each. */
+void recording_on_off_cpu(struct recording *r, enrich_off_cpu_fn *take, void *arg);
+/* Before recording_snapshot(): the dictionary; sum of the weights of a kind of samples; a counter of
+ * losses. */
+const struct names *recording_names(const struct recording *r);
+uint64_t recording_kind(const struct recording *r, enum sample_kind kind);
+uint64_t recording_counter(struct recording *r, enum counter_id id);
 
 /* For --dry-run: writes what would be attached, one line each. */
 void recording_describe(const struct beam_node *n, unsigned int freq,

@@ -149,6 +149,7 @@ int live_session_config(struct session_config *out, struct beam_node *n,
 		.exe = n->exe,
 		.freq = asked->freq,
 		.off_cpu = asked->off_cpu,
+		.futexes = asked->futexes,
 		.frame_pointers = keeps_frame_pointers(resolver),
 		.jit_descriptor =
 			resolver && n->anchors.jit_register ? n->anchors.jit_descriptor : 0,

@@ -52,6 +52,7 @@ struct live_config {
 	const struct options *opt;	/* say how probes are attached */
 	unsigned int freq;		/* 0 = no sampling */
 	bool off_cpu;			/* of times off CPUs */
+	bool futexes;			/* see struct session_config */
 	struct source_plan *events;	/* NULL = none; live_open() may take kinds out of it */
 	const struct live_calls *calls; /* NULL = calls are not recorded */
 	uint64_t event_epid;

@@ -540,6 +540,7 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 		break;
 	case WEIGHT_WALL:
 	case WEIGHT_OFF_CPU:
+	case WEIGHT_LOCKS:
 		break;
 	case WEIGHT_CALL_TIME:
 		end_by_exception(w, s, kind, ev);

@@ -58,6 +58,7 @@ enum weight_source {
 	WEIGHT_MALLOC,
 	WEIGHT_LEAK,
 	WEIGHT_OFF_CPU, /* likewise; samples of threads that left their CPU */
+	WEIGHT_LOCKS,	/* likewise, for locks only: of `ebeam locks` */
 };
 
 /* A mode of `record --mode`, or of `trace`. */
@@ -84,7 +85,7 @@ static inline bool weight_mode_reads_memory(const struct weight_mode *m)
 /* True if samples are of times off CPUs. */
 static inline bool weight_mode_is_off_cpu(const struct weight_mode *m)
 {
-	return m && m->source == WEIGHT_OFF_CPU;
+	return m && (m->source == WEIGHT_OFF_CPU || m->source == WEIGHT_LOCKS);
 }
 
 /* Whether a sample that was read from memory belongs to the mode. */

@@ -49,7 +49,8 @@ static int choose_programs(struct session *s, struct error *err)
 {
 	bpf_program__set_autoload(s->skel->progs.code_changed, s->config.jit_descriptor != 0);
 	uprobe_prepare(s->skel->progs.code_changed, is_multi(s));
-	bpf_program__set_autoload(s->skel->progs.sample_cpu, s->config.freq && !s->config.off_cpu);
+	bpf_program__set_autoload(s->skel->progs.sample_cpu,
+				  s->config.freq && (!s->config.off_cpu || s->config.futexes));
 	bpf_program__set_autoload(s->skel->progs.off_switch, s->config.off_cpu);
 	bpf_program__set_autoload(s->skel->progs.off_waking, s->config.off_cpu);
 	bpf_program__set_autoload(s->skel->progs.off_finish, s->config.off_cpu);

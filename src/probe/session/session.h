@@ -29,6 +29,7 @@ struct session_config {
 	bool frame_pointers; /* the JIT keeps frame pointers (FP_RA frames) */
 	bool c_stack;	     /* JIT code runs on the C stack */
 	bool interpreted;    /* the VM has no JIT */
+	bool futexes;	     /* with off_cpu: only times in futexes, and samples of CPUs, too */
 	uint64_t jit_descriptor; /* 0 = code loading cannot be watched */
 	uint64_t literal_area;	 /* literal_area_find(); 0 = not known */
 	struct dictionary_key initial_call, process_label;

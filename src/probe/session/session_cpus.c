@@ -69,7 +69,7 @@ static int sample_cpu(struct session *s, struct sampled_cpu *c)
 
 int session_sample_cpus(struct session *s)
 {
-	if (!s->config.freq || s->config.off_cpu)
+	if (!s->config.freq || (s->config.off_cpu && !s->config.futexes))
 		return 0;
 	s->cpu_messages = open_messages();
 	for (int cpu = 0; cpu < s->nr_cpus; cpu++) {
@@ -108,7 +108,7 @@ uint64_t session_sample_less(struct session *s, unsigned int weight)
 	s->sample_weight = weight;
 	if (s->config.off_cpu)
 		session_off_cpu_less(s, weight);
-	else
+	if (!s->config.off_cpu || s->config.futexes)
 		sample_all_again(s);
 	return clock_monotonic_ns();
 }

@@ -13,7 +13,7 @@
 
 /* What copying the stacks of a thread costs at most on common hosts, ns, to begin with; the limit
  * is then kept by what it is measured to cost (session_sample_less()). */
-#define COPY_NS 10000
+#define COPY_NS 15000
 /* At most so many percent of a CPU, to begin with: the default of --max-overhead. */
 #define COPY_PERCENT 1
 #define COPIES	     (OFF_CPU_WINDOW_NS / 100 * COPY_PERCENT / COPY_NS / NR_OFF_CPU_CLASSES)
@@ -23,7 +23,8 @@ int session_watch_off_cpu(struct session *s)
 	struct probe_state *state = &s->skel->bss->state;
 
 	state->off_least_ns = 1000000000ull / s->config.freq;
-	state->off_copies = COPIES;
+	state->off_copies = COPIES * (s->config.futexes ? NR_OFF_CPU_CLASSES : 1);
+	state->off_classes = s->config.futexes ? 1u << OFF_CPU_CLASS_FUTEX : ~0u;
 	/* First what ends a time: so no time is without its end. */
 	s->off_cpu[0] =
 		bpf_program__attach_raw_tracepoint(s->skel->progs.off_waking, "sched_waking");
@@ -66,7 +67,8 @@ void session_leave_off_cpu(struct session *s)
 
 void session_off_cpu_less(struct session *s, unsigned int weight)
 {
-	s->skel->bss->state.off_copies = (uint32_t)MAX(COPIES / weight, 1u);
+	s->skel->bss->state.off_copies =
+		(uint32_t)MAX(COPIES * (s->config.futexes ? NR_OFF_CPU_CLASSES : 1) / weight, 1u);
 }
 
 void session_off_cpu_sums(struct session *s, session_off_cpu_fn *take, void *arg)

@@ -16,6 +16,10 @@ extern term enif_make_long(struct environment *, long);
 extern term enif_make_tuple(struct environment *, unsigned int, ...);
 extern term enif_make_badarg(struct environment *);
 extern int enif_consume_timeslice(struct environment *, int);
+struct mutex;
+extern struct mutex *enif_mutex_create(char *);
+extern void enif_mutex_lock(struct mutex *);
+extern void enif_mutex_unlock(struct mutex *);
 
 enum { SPIN, SLEEP, CONSUME };
 
@@ -56,6 +60,33 @@ static term last(struct environment *env, int argc, const term argv[])
 	return enif_make_tuple(env, 2, enif_make_long(env, begin), enif_make_long(env, now()));
 }
 
+static struct mutex *shared;
+
+/* locked(Microseconds, _) -> {Begin, Taken}, in nanoseconds: takes a lock, sleeps, and releases it */
+static term locked(struct environment *env, int argc, const term argv[])
+{
+	int64_t begin = now(), taken;
+	int us;
+
+	if (argc != 2 || !enif_get_int(env, argv[0], &us))
+		return enif_make_badarg(env);
+	enif_mutex_lock(shared);
+	taken = now();
+	nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = (long)(us % 1000000) * 1000},
+		  NULL);
+	enif_mutex_unlock(shared);
+	return enif_make_tuple(env, 2, enif_make_long(env, begin), enif_make_long(env, taken));
+}
+
+static int load(struct environment *env, void **data, term info)
+{
+	(void)env;
+	(void)data;
+	(void)info;
+	shared = enif_mutex_create("lasting");
+	return !shared;
+}
+
 struct function {
 	const char *name;
 	unsigned int arity;
@@ -86,13 +117,15 @@ struct entry *nif_init(void)
 		{"normal", 2, last, 0},
 		{"dirty_cpu", 2, last, 1},
 		{"dirty_io", 2, last, 2},
+		{"locked", 2, locked, 2},
 	};
 	static struct entry entry = {
 		.major = 2,
 		.minor = 14,
 		.name = "lasting",
-		.nr_functions = 3,
+		.nr_functions = 4,
 		.functions = functions,
+		.load = load,
 		.vm_variant = "beam.vanilla",
 		.options = 1, /* dirty schedulers */
 		.resource_type_size = 3 * sizeof(void *),

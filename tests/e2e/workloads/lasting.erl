@@ -13,7 +13,7 @@
 %%                                                wait that was deeper on the stack
 -module(lasting).
 -export([load/1, nifs/2, short/2, collections/1, ports/2, slices/1, compare/1]).
--export([normal/2, dirty_cpu/2, dirty_io/2]).
+-export([normal/2, dirty_cpu/2, dirty_io/2, locked/2]).
 
 -define(SPIN, 0).
 -define(SLEEP, 1).
@@ -22,6 +22,7 @@
 normal(_, _) -> erlang:nif_error(not_loaded).
 dirty_cpu(_, _) -> erlang:nif_error(not_loaded).
 dirty_io(_, _) -> erlang:nif_error(not_loaded).
+locked(_, _) -> erlang:nif_error(not_loaded).
 
 load(Dir) ->
     ok = erlang:load_nif(filename:join(Dir, "lasting_nif"), 0),

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam locks`: locks of the VM that its threads wait for in the kernel, and what CPUs do for them.
+ * A recording as of --mode offcpu, of futexes only, and of samples of the CPUs; each wait is added
+ * up as it comes.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "beam/locate/node_open.h"
+#include "cmd/command/command.h"
+#include "cmd/command/loop.h"
+#include "cmd/output/envelope.h"
+#include "cmd/output/render.h"
+#include "cmd/record/recording.h"
+#include "cmd/run/target.h"
+#include "model/stats/lock_stats.h"
+#include "view/events/locks_view.h"
+
+#define DRAIN_NS 250000000u
+#define LOCK_OF	 "lock of "
+
+static const struct weight_mode locks_mode = {
+	"locks", NULL, WEIGHT_LOCKS, "ns", "time blocked by locks", 0, 0, ""};
+
+struct locks_run {
+	struct command_context *ctx;
+	struct beam_node *node;
+	struct recording *recording;
+	struct lock_stats stats;
+	uint64_t not_copied_ns, judged_ns;
+	struct arena texts; /* of the answer */
+	struct lock_row *rows[3];
+};
+
+static bool is_lock(enum sample_kind kind)
+{
+	return kind >= SAMPLE_OFF_LOCK_ETS && kind <= SAMPLE_OFF_LOCK;
+}
+
+/* The state frame at the leaf, "[lock of ...]" or "[main lock of ...]": id of its text, 0 = none. */
+static uint32_t lock_of(const struct names *names, uint32_t stack)
+{
+	const struct name_stack *s = names_stack(names, stack);
+	const struct name_frame *f = s ? names_frame(names, s->frame) : NULL;
+	const struct name_function *fn = f ? names_function(names, f->function) : NULL;
+	const char *text = fn && fn->kind == FRAME_STATE ? names_string(names, fn->name_id) : NULL;
+
+	return text && strstr(text, "lock ") ? fn->name_id : 0;
+}
+
+static uint32_t pid_of(const struct names *names, uint32_t process)
+{
+	const struct name_process *p = process ? names_process(names, process) : NULL;
+
+	return p ? p->pid_id : 0;
+}
+
+static void take(void *arg, const struct enrich_off_cpu *t)
+{
+	struct locks_run *run = arg;
+	const struct names *names = recording_names(run->recording);
+	const struct lock_wait wait = {
+		.lock = lock_of(names, t->stack),
+		.waiter = {t->process, pid_of(names, t->process)},
+		.releaser = {t->waker, pid_of(names, t->waker)},
+		.kind = t->kind,
+		.ns = t->ns - MIN(t->runnable_ns, t->ns),
+		.stands_for = t->stands_for,
+	};
+
+	if (is_lock(t->kind))
+		lock_stats_add(&run->stats, &wait);
+	else if (t->kind == SAMPLE_OFF_FUTEX && !t->copied)
+		run->not_copied_ns += wait.ns;
+}
+
+static int on_drain(void *arg, struct error *err)
+{
+	struct locks_run *run = arg;
+	uint64_t now = clock_monotonic_ns();
+	int rc = recording_drain(run->recording, err);
+
+	if (rc == 0 && now - run->judged_ns >= 1000000000u) {
+		run->judged_ns = now;
+		recording_keep_limit(run->recording);
+	}
+	return rc;
+}
+
+static int run_loop(struct locks_run *run, struct error *err)
+{
+	struct loop *loop = NULL;
+	int rc = loop_open(&loop, err);
+
+	rc = rc ? rc : loop_watch_pid(loop, run->node->os_pid, err);
+	rc = rc ? rc : loop_add_timer(loop, DRAIN_NS, on_drain, run, err);
+	if (rc == 0 && run->ctx->opt.duration_ns)
+		rc = loop_set_deadline(loop, run->ctx->opt.duration_ns, err);
+	rc = rc ? rc : loop_run(loop, err);
+	loop_close(loop);
+	return rc;
+}
+
+/* ---- answer ---------------------------------------------------------------------------------- */
+
+/* "[lock of ets table routes]" without what is the same for all: "ets table routes". */
+static const char *lock_text(struct locks_run *run, uint32_t id)
+{
+	const char *text = id ? names_string(recording_names(run->recording), id) : NULL;
+	size_t len;
+
+	if (!text)
+		return NULL;
+	text += *text == '[';
+	if (strncmp(text, LOCK_OF, strlen(LOCK_OF)) == 0)
+		text += strlen(LOCK_OF);
+	len = strlen(text);
+	return arena_strndup(&run->texts, text, len && text[len - 1] == ']' ? len - 1 : len);
+}
+
+static void name_process(struct locks_run *run, struct lock_row *row, uint32_t id)
+{
+	const struct names *names = recording_names(run->recording);
+	const struct name_process *p = id ? names_process(names, id) : NULL;
+	const struct name_function *f = p ? names_function(names, p->initial_call) : NULL;
+	struct strbuf name = STRBUF_INIT;
+
+	if (!p)
+		return;
+	row->pid = arena_copy(&run->texts, p->pid);
+	if (p->registered)
+		names_format_module(&name, p->registered, strlen(p->registered));
+	else if (p->label)
+		strbuf_addstr(&name, p->label);
+	else if (f)
+		names_format_function(&name, f);
+	row->name = name.len ? arena_copy(&run->texts, name.buf) : NULL;
+	strbuf_free(&name);
+}
+
+static struct lock_row row_of(const struct lock_sum *s)
+{
+	return (struct lock_row){
+		.kind = sample_kind_name(s->kind),
+		.waits = (uint64_t)(s->waits + 0.5),
+		.total_ns = (uint64_t)(s->ns + 0.5),
+		.margin_ns = (uint64_t)(NORMAL_95 * sqrt(s->variance)),
+		.max_ns = s->max_ns,
+	};
+}
+
+static const struct lock_row *make_rows(struct locks_run *run, unsigned int nth,
+					const struct keytab *of, size_t *nr)
+{
+	struct lock_sum *sums = lock_stats_rows(of, nr);
+
+	run->rows[nth] = xcalloc(MAX(*nr, 1u), sizeof(struct lock_row));
+	for (size_t i = 0; i < *nr; i++) {
+		struct lock_row *row = &run->rows[nth][i];
+
+		*row = row_of(&sums[i]);
+		row->lock = lock_text(run, sums[i].lock);
+		name_process(run, row, sums[i].process);
+	}
+	free(sums);
+	return run->rows[nth];
+}
+
+static int write_answer(struct locks_run *run, const struct locks_answer *a, struct error *err)
+{
+	struct table_options options = render_table_options(run->ctx, NULL);
+	struct envelope_counter counters[] = {
+		{"ring_full", recording_counter(run->recording, COUNTER_RING_FULL)},
+	};
+	struct jsonw w = JSONW(run->ctx->out);
+	int rc;
+
+	options.width = render_width(run->ctx->out);
+	if (run->ctx->opt.json) {
+		target_json_begin(&w, run->ctx, run->node);
+		jsonw_begin_object(&w, "data");
+		locks_view.json(&w, a, &options);
+		jsonw_end_object(&w);
+		return envelope_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
+	}
+	locks_view.head(run->ctx->out, a);
+	rc = locks_view.write(run->ctx->out, a, &options, err);
+	if (rc == 0 && counters[0].value)
+		log_warn("ebeam: %lu records were lost: the ring buffer of a CPU was full",
+			 (unsigned long)counters[0].value);
+	return rc;
+}
+
+static void say_cost(struct locks_run *run)
+{
+	struct live_cost cost;
+	struct strbuf line = STRBUF_INIT;
+
+	recording_node_cost(run->recording, &cost);
+	strbuf_addf(&line, "own CPU %.2f%%", recording_own_cpu(run->recording));
+	live_cost_add(&cost, &line);
+	log_warn("%s", line.buf);
+	strbuf_free(&line);
+}
+
+static int show(struct locks_run *run, struct error *err)
+{
+	uint64_t spins = recording_kind(run->recording, SAMPLE_LOCK);
+	struct locks_answer a = {
+		.duration_ns = clock_monotonic_ns() - recording_start_ns(run->recording),
+		.all = row_of(&run->stats.all),
+		.spin_samples = spins,
+		.spin_ns = spins * 1000000000ull / run->ctx->opt.freq,
+		.not_copied_ns = run->not_copied_ns,
+		.overflows = run->stats.overflows,
+		.waits = &run->stats.waits,
+	};
+
+	a.locks = make_rows(run, 0, &run->stats.locks, &a.nr_locks);
+	a.waiters = make_rows(run, 1, &run->stats.waiters, &a.nr_waiters);
+	a.releasers = make_rows(run, 2, &run->stats.releasers, &a.nr_releasers);
+	return write_answer(run, &a, err);
+}
+
+static int record(struct locks_run *run, struct error *err)
+{
+	int rc = recording_start(&run->recording, run->node, &run->ctx->opt, &locks_mode, err);
+
+	if (rc)
+		return rc;
+	recording_on_off_cpu(run->recording, take, run);
+	rc = run_loop(run, err);
+	if (rc < 0)
+		return rc;
+	if (rc == LOOP_END_EXITED)
+		log_warn("ebeam: the node (pid %d) exited; what was recorded until then is shown",
+			 run->node->os_pid);
+	rc = recording_finish(run->recording, err);
+	rc = rc ? rc : show(run, err);
+	if (rc == 0)
+		say_cost(run);
+	return rc;
+}
+
+int cmd_locks(struct command_context *ctx, struct error *err)
+{
+	const struct table table = {.columns = lock_columns};
+	struct table_options options = render_table_options(ctx, NULL);
+	struct locks_run run = {.ctx = ctx};
+	int rc = table_check(&table, &options, err);
+
+	if (rc == 0 && !ctx->opt.duration_ns && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "give a duration, such as -d 10s: there is no terminal on which "
+				 "Ctrl-C could end the run");
+	rc = rc ? rc : target_open(&run.node, ctx, err);
+	if (rc)
+		return rc;
+	lock_stats_open(&run.stats);
+	if (ctx->opt.dry_run)
+		recording_describe(run.node, ctx->opt.freq, &locks_mode, ctx->out);
+	else
+		rc = target_failed(run.node, record(&run, err), err);
+	recording_close(run.recording);
+	lock_stats_close(&run.stats);
+	arena_free(&run.texts);
+	for (size_t i = 0; i < ARRAY_SIZE(run.rows); i++)
+		free(run.rows[i]);
+	beam_node_close(run.node);
+	return rc;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Waits for locks, added up by lock, by lock and process that waited, and by lock and process that
+ * ended the wait by releasing it.  A wait may stand for others like it, so numbers are estimates;
+ * waits that stand for themselves only, as all long ones do, are exact.
+ */
+#ifndef EBEAM_MODEL_LOCK_STATS_H
+#define EBEAM_MODEL_LOCK_STATS_H
+
+#include <stdint.h>
+
+#include "abi/record.h"
+#include "base/histogram.h"
+#include "base/keytab.h"
+
+/* Rows of each table; further ones are counted in `overflows`. */
+#define LOCK_STATS_ROWS 65536u
+
+/* id: in the dictionary, with what is known of it now; pid: id of its pid's text.  0 = none, or not
+ * known. */
+struct lock_process {
+	uint32_t id, pid;
+};
+
+struct lock_wait {
+	uint32_t lock; /* id of the lock's name; 0 = not known */
+	struct lock_process waiter, releaser;
+	enum sample_kind kind;
+	uint64_t ns;
+	double stands_for; /* >= 1 */
+};
+
+struct lock_sum {
+	uint64_t key; /* 1 + (lock, process) or (lock, kind) */
+	uint32_t lock, process;
+	enum sample_kind kind;
+	double waits, ns;
+	double variance; /* of ns */
+	uint64_t max_ns;
+};
+
+struct lock_stats {
+	struct keytab locks, waiters, releasers; /* of struct lock_sum */
+	struct lock_sum all;
+	struct histogram waits; /* ns */
+	uint64_t overflows;
+};
+
+void lock_stats_open(struct lock_stats *s);
+void lock_stats_close(struct lock_stats *s);
+void lock_stats_add(struct lock_stats *s, const struct lock_wait *w);
+
+/* malloc'ed, most time first; *nr of them. */
+struct lock_sum *lock_stats_rows(const struct keytab *of, size_t *nr);
+
+#endif

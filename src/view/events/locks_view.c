@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See locks_view.h. */
+#include "view/events/locks_view.h"
+
+#include <inttypes.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "view/table/cells.h"
+#include "view/table/histogram.h"
+
+#define LOCKS_SHOWN	20
+#define PROCESSES_SHOWN 10
+
+#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct lock_row, member)
+#define NUMBERS                                                                                    \
+	{FIELD("waits", "WAITS", COUNT, waits)}, {FIELD("total_ns", "TIME", NS, total_ns)},        \
+		{FIELD("margin_ns", "+-", NS, margin_ns)},                                         \
+	{                                                                                          \
+		FIELD("max_ns", "MAX", NS, max_ns)                                                 \
+	}
+
+const struct table_column lock_columns[] = {
+	NUMBERS,
+	{FIELD("kind", "KIND", TEXT, kind)},
+	{FIELD("lock", "LOCK", TEXT, lock)},
+	{0},
+};
+
+static const struct table_column process_columns[] = {
+	NUMBERS,
+	{FIELD("pid", "PID", TEXT, pid)},
+	{FIELD("name", "NAME", TEXT, name)},
+	{FIELD("kind", "KIND", TEXT, kind)},
+	{FIELD("lock", "LOCK", TEXT, lock)},
+	{0},
+};
+
+static const struct table_column all_columns[] = {NUMBERS, {0}};
+
+static void write_head(FILE *f, const void *answer)
+{
+	const struct locks_answer *a = answer;
+	struct strbuf line = STRBUF_INIT;
+
+	strbuf_addf(&line, "%.1f s  waits ", (double)a->duration_ns / 1e9);
+	cell_count(&line, a->all.waits);
+	strbuf_addstr(&line, "  blocked ");
+	cell_ns(&line, (double)a->all.total_ns);
+	strbuf_addstr(&line, " +- ");
+	cell_ns(&line, (double)a->all.margin_ns);
+	strbuf_addstr(&line, "  longest ");
+	cell_ns(&line, (double)a->all.max_ns);
+	strbuf_addstr(&line, "  on CPUs for locks ");
+	cell_ns(&line, (double)a->spin_ns);
+	fprintf(f, "%s\n", line.buf);
+	strbuf_free(&line);
+}
+
+static int write_table(FILE *f, const char *heading, const struct table *t,
+		       const struct table_options *o, unsigned int usual, struct error *err)
+{
+	struct table_options options = *o;
+
+	if (!t->nr_rows)
+		return 0;
+	options.limit = o->limit ? o->limit : usual;
+	options.write_more = true;
+	fprintf(f, "\n%s\n", heading);
+	return table_write(f, t, &options, err);
+}
+
+static struct table table_of(const struct table_column *columns, const struct lock_row *rows,
+			     size_t nr)
+{
+	return (struct table){columns, rows, nr, sizeof(*rows), NULL};
+}
+
+static int write_rest(FILE *f, const void *answer, const struct table_options *o, struct error *err)
+{
+	const struct locks_answer *a = answer;
+	const struct table locks = table_of(lock_columns, a->locks, a->nr_locks),
+			   waiters = table_of(process_columns, a->waiters, a->nr_waiters),
+			   releasers = table_of(process_columns, a->releasers, a->nr_releasers);
+	const struct table_options below = {
+		.limit = o->limit, .width = o->width, .color = o->color};
+	char text[32];
+	int rc;
+
+	if (a->not_copied_ns)
+		fprintf(f,
+			"%s in futexes of which it is not known whether they are locks, as their "
+			"stacks were not copied\n",
+			units_format_ns(a->not_copied_ns, text, sizeof(text)));
+	if (a->overflows)
+		fprintf(f,
+			"too many locks and processes for a row each: %" PRIu64
+			" waits have none\n",
+			a->overflows);
+	rc = write_table(f, "Locks", &locks, o, LOCKS_SHOWN, err);
+	rc = rc ? rc : write_table(f, "Who waited", &waiters, &below, PROCESSES_SHOWN, err);
+	rc = rc ? rc
+		: write_table(f, "Whose release ended the wait", &releasers, &below,
+			      PROCESSES_SHOWN, err);
+	if (rc == 0 && a->waits->nr) {
+		fputc('\n', f);
+		histogram_write(f, "wait", a->waits, HISTOGRAM_NS, 1);
+	}
+	return rc;
+}
+
+static void write_json(struct jsonw *w, const void *answer, const struct table_options *o)
+{
+	const struct locks_answer *a = answer;
+	const struct table locks = table_of(lock_columns, a->locks, a->nr_locks),
+			   waiters = table_of(process_columns, a->waiters, a->nr_waiters),
+			   releasers = table_of(process_columns, a->releasers, a->nr_releasers);
+	const struct table_options of_rows = {.sort = o->sort, .limit = o->limit};
+	const struct table_options of_others = {.limit = o->limit};
+
+	jsonw_uint(w, "duration_ns", a->duration_ns);
+	table_json_fields(all_columns, w, &a->all, NULL);
+	jsonw_uint(w, "spin_ns", a->spin_ns);
+	jsonw_uint(w, "spin_samples", a->spin_samples);
+	jsonw_uint(w, "not_copied_ns", a->not_copied_ns);
+	jsonw_uint(w, "overflows", a->overflows);
+	table_json_rows(w, "locks", &locks, &of_rows);
+	table_json_rows(w, "waiters", &waiters, &of_others);
+	table_json_rows(w, "releasers", &releasers, &of_others);
+	histogram_json(w, "wait_ns", a->waits, 1);
+}
+
+const struct answer_view locks_view = {write_head, write_rest, write_json};
