@@ -73,7 +73,7 @@ def zoo(ctx, **kwargs):
 def check_zoo(answer, otp):
     counts = answer["counts"]
     for kind, least in (("process", 50), ("port", 4), ("table", 20), ("dictionary", 40), ("messages", 40),
-                        ("stack", 40), ("links", 40), ("modules", 1), ("memory", 30)):
+                        ("stack", 40), ("links", 40), ("modules", 1), ("memory", 30), ("persistent", 1)):
         check(counts.get(kind, 0) >= least, f"only {counts.get(kind, 0)} {kind}: {counts}")
     check_in(f"Erlang/OTP {otp}", answer["version"], "System version")
     check_in("Written by ebeam", answer["slogan"], "Slogan")
@@ -145,6 +145,8 @@ def secrets(ctx):
         check_equal("hunter2" in answer["text"], not hidden, f"{args}: {answer['text']}")
         check_equal("'***'" in answer["text"], hidden, f"{args}: {answer['text']}")
         check_in('{user,"me"}', answer["text"], "no secret")
+        check_equal("hunter2" in answer["persistent"], not hidden, f"{args}: {answer['persistent']}")
+        check_in('user},"me"', answer["persistent"], "no secret")
         check_equal("masked" in said, hidden, said)
 
 

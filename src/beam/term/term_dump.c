@@ -14,8 +14,8 @@
 #include "names/secrets.h"
 #include "target/objects.h"
 
-/* Bytes that are read of a binary at once; a multiple of 3, so that no padding is within. */
-#define CHUNK (3u << 14)
+/* Elements of a persistent term's key that may name a secret. */
+#define KEY_ELEMENTS 8u
 /* Elements of a tuple that are read at once. */
 #define ELEMENTS 256
 
@@ -29,13 +29,11 @@
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-#define FLAG 1ull
-
 static bool same_address(const void *ctx, uint32_t id, const void *key)
 {
 	const struct term_dump_set *s = ctx;
 
-	return (s->items.data[id] & ~FLAG) == *(const raddr *)key;
+	return (s->items.data[id] & ~TERM_DUMP_FLAG) == *(const raddr *)key;
 }
 
 static uint32_t find(const struct term_dump_set *s, raddr at)
@@ -155,11 +153,15 @@ static void add_pointer(struct term_dump *d, struct strbuf *out, uint64_t term)
 
 	if (!d->outside && !own_end(d, at)) {
 		/* The two low bits, list or boxed, are kept beside the address. */
-		if (d->literals.items.len < TERM_DUMP_OBJECTS_MAX)
-			term_dump_add(&d->literals, (term & ~4ull) << 1, &id);
+		if (d->literals.items.len >= TERM_DUMP_OBJECTS_MAX) {
+			d->cut++;
+			term_dump_name(out, "#Cut", 4);
+			return;
+		}
+		term_dump_add(&d->literals, (term & ~4ull) << 1, &id);
 	} else {
 		id = find(&d->seen, at);
-		if (id != IDMAP_NONE && (d->seen.items.data[id] & FLAG)) {
+		if (id != IDMAP_NONE && (d->seen.items.data[id] & TERM_DUMP_FLAG)) {
 			d->cyclic++;
 			term_dump_name(out, "#Cyclic", 7);
 			return;
@@ -186,7 +188,8 @@ static void add_atom(struct term_dump *d, struct strbuf *out, uint64_t term)
 	if (!name) {
 		d->unreadable++;
 		term_dump_name(out, "#Unreadable", 11);
-	} else if (memchr(name, '\n', len) || memchr(name, '\r', len)) {
+	} else if (memchr(name, '\n', len) || memchr(name, '\r', len) ||
+		   (d->in_pair && memchr(name, '|', len))) {
 		/* It would break the line: its own number stands for an address, with a line in
 		 * =literals. */
 		term_dump_add(&d->literals, term << 1, &id);
@@ -343,7 +346,7 @@ static void write_line(struct term_dump *d)
 static void add_bytes(struct term_dump *d, struct strbuf *out, const struct term_view *v)
 {
 	uint64_t size = v->bits.nr_bits / 8;
-	uint8_t buf[CHUNK];
+	uint8_t buf[TERM_DUMP_CHUNK];
 
 	if (!term_dump_spend(d, size)) {
 		add_mark(out, "#Cut", v->addr);
@@ -360,7 +363,7 @@ static void add_bytes(struct term_dump *d, struct strbuf *out, const struct term
 			memset(buf, 0, part);
 		}
 		term_dump_base64(out, buf, part);
-		if (out == &d->line && out->len > 4 * CHUNK)
+		if (out == &d->line && out->len > 4 * TERM_DUMP_CHUNK)
 			write_line(d);
 	}
 }
@@ -372,7 +375,7 @@ static void add_part(struct term_dump *d, struct strbuf *out, const struct term_
 	uint32_t id;
 
 	if (term_dump_add(&d->blobs, v->bits.binary, &id))
-		d->blobs.items.data[id] |= FLAG;
+		d->blobs.items.data[id] |= TERM_DUMP_FLAG;
 	strbuf_addstr(out, "Yc");
 	term_dump_hex(out, v->bits.binary);
 	strbuf_addch(out, ':');
@@ -460,23 +463,18 @@ static void add_object(struct term_dump *d, struct strbuf *out, const struct ter
 
 /* ---- walk ------------------------------------------------------------------------------------ */
 
-/* Can the bytes be read?  Tries one in a MiB: a size that is none reaches beyond all memory. */
-static bool has_bytes(struct mem *mem, raddr at, uint64_t size)
-{
-	uint8_t byte;
-
-	for (uint64_t i = 0; i < size; i += 1u << 20)
-		if (mem_read(mem, at + i, &byte, 1) != 0)
-			return false;
-	return !size || mem_read(mem, at + size - 1, &byte, 1) == 0;
-}
-
-/* Is all of an object where it can be?  A header that is not one may be of a tuple of megabytes. */
+/* Is all of an object where it can be?  What is no header may be read as that of a tuple of
+ * megabytes. */
 static bool is_whole(struct term_dump *d, const struct term_view *v)
 {
-	uint64_t size = 8ull * MAX(v->heap_words, 1u);
+	uint64_t size = 8ull * MAX(v->heap_words, 1u), word;
 
-	return d->outside ? has_bytes(d->r->node->mem, v->addr, size)
+	/* Unused memory is zeros, and no term is 0. */
+	for (int i = 1; v->kind == TERM_KIND_TUPLE && v->tuple.arity > ELEMENTS && i <= 4; i++)
+		if (!term_word(d->r, v->addr + 8 * (v->tuple.arity * i / 4), &word) || !word)
+			return false;
+
+	return d->outside ? term_dump_has_bytes(d->r->node->mem, v->addr, size)
 			  : v->addr + size <= own_end(d, v->addr);
 }
 
@@ -488,7 +486,7 @@ static void visit(struct term_dump *d, uint64_t term)
 
 	if (!term_dump_add(&d->seen, TERM_ADDR(term), &id))
 		return;
-	d->seen.items.data[id] |= FLAG;
+	d->seen.items.data[id] |= TERM_DUMP_FLAG;
 	vec_push(&d->todo, LEAVE_OF(id));
 	d->objects++;
 	term_view(d->r, term, &v);
@@ -506,7 +504,7 @@ static void visit(struct term_dump *d, uint64_t term)
 	write_line(d);
 	fwrite(d->more.buf, 1, d->more.len, d->out);
 	/* A binary of megabytes must not stay in memory. */
-	if (d->line.alloc > 4 * CHUNK)
+	if (d->line.alloc > 4 * TERM_DUMP_CHUNK)
 		strbuf_free(&d->line);
 }
 
@@ -519,7 +517,7 @@ static void walk(struct term_dump *d)
 		uint64_t next = d->todo.data[--d->todo.len];
 
 		if (IS_LEAVE(next))
-			d->seen.items.data[next >> 2] &= ~FLAG;
+			d->seen.items.data[next >> 2] &= ~TERM_DUMP_FLAG;
 		else
 			visit(d, next);
 	}
@@ -530,50 +528,6 @@ static void walk(struct term_dump *d)
 void term_dump_heap(struct term_dump *d)
 {
 	walk(d);
-}
-
-/* ---- off-heap binaries ----------------------------------------------------------------------- */
-
-static void write_binary(struct term_dump *d, raddr at)
-{
-	const struct beam_layout *l = &d->r->node->layout;
-	struct mem *mem = d->r->node->mem;
-	raddr first = at + (raddr)l->binary_orig_bytes;
-	uint64_t size;
-	uint8_t buf[CHUNK];
-
-	/* Without a section the viewer says that the binary does not exist. */
-	if (mem_read_u64(mem, at + (raddr)l->binary_orig_size, &size) != 0 || size >> 48 ||
-	    !has_bytes(mem, first, size)) {
-		d->unreadable++;
-		return;
-	}
-	if (!term_dump_spend(d, size))
-		return;
-	d->binaries++;
-	d->binary_bytes += size;
-	fprintf(d->out, "=binary:%" PRIX64 "\n%" PRIX64 ":", at, size);
-	for (uint64_t from = 0; from < size && !ferror(d->out); from += sizeof(buf)) {
-		size_t part = (size_t)MIN(size - from, (uint64_t)sizeof(buf));
-
-		if (mem_read(mem, first + from, buf, part) != 0) {
-			d->unreadable++;
-			memset(buf, 0, part);
-		}
-		strbuf_reset(&d->line);
-		term_dump_base64(&d->line, buf, part);
-		write_line(d);
-	}
-	fputc('\n', d->out);
-}
-
-void term_dump_binaries(struct term_dump *d)
-{
-	/* New ones are at the end. */
-	for (size_t i = d->blobs.items.len; i-- > 0 && (d->blobs.items.data[i] & FLAG);) {
-		d->blobs.items.data[i] &= ~FLAG;
-		write_binary(d, d->blobs.items.data[i]);
-	}
 }
 
 /* ---- literals -------------------------------------------------------------------------------- */
@@ -609,16 +563,54 @@ void term_dump_literals(struct term_dump *d)
 
 /* ---- secrets --------------------------------------------------------------------------------- */
 
+static void add_masked(struct term_dump *d, struct strbuf *out)
+{
+	d->r->masked++;
+	term_dump_name(out, SECRETS_MASK, strlen(SECRETS_MASK));
+}
+
 void term_dump_value(struct term_dump *d, struct strbuf *out, uint64_t key, uint64_t value)
 {
 	struct term_view v;
 
 	if (term_key_is_secret(d->r, key) && !term_is_no_secret(d->r, value, &v)) {
-		d->r->masked++;
-		term_dump_name(out, SECRETS_MASK, strlen(SECRETS_MASK));
+		add_masked(d, out);
 	} else {
 		term_dump_inline(d, out, value);
 	}
+}
+
+/* ---- persistent terms ------------------------------------------------------------------------ */
+
+/* Is the key, or an element of it, the name of a secret? */
+static bool is_secret_key(struct term_dump *d, uint64_t key)
+{
+	uint64_t elements[KEY_ELEMENTS];
+	uint32_t arity = 0;
+	bool secret = term_key_is_secret(d->r, key);
+
+	if (!d->r->is_secret || term_tuple(d->r, key, elements, KEY_ELEMENTS, &arity) != 0)
+		return secret;
+	for (uint32_t i = 0; i < MIN(arity, KEY_ELEMENTS) && !secret; i++)
+		secret = term_key_is_secret(d->r, elements[i]);
+	return secret;
+}
+
+void term_dump_persistent(struct term_dump *d, uint64_t key, uint64_t value)
+{
+	struct term_view v;
+
+	strbuf_reset(&d->line);
+	d->in_pair = true;
+	term_dump_inline(d, &d->line, key);
+	d->in_pair = false;
+	strbuf_addch(&d->line, '|');
+	if (is_secret_key(d, key) && !term_is_no_secret(d->r, value, &v))
+		add_masked(d, &d->line);
+	else
+		term_dump_inline(d, &d->line, value);
+	strbuf_addch(&d->line, '\n');
+	write_line(d);
 }
 
 /* ---- a dump ---------------------------------------------------------------------------------- */

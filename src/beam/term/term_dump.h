@@ -53,6 +53,7 @@ struct term_dump {
 	/* Internal. */
 	struct strbuf line;
 	struct strbuf more; /* lines of a map's nodes */
+	bool in_pair;	    /* of a persistent term: an atom with '|' would break its line */
 	bool outside;	    /* objects that are outside of all processes are being written */
 	VEC(struct term_dump_range) own; /* memory of the process, sorted */
 	struct term_dump_set seen;	 /* objects of the process; flag: now on the path */
@@ -65,8 +66,8 @@ struct term_dump {
 void term_dump_open(struct term_dump *d, struct term_reader *r, FILE *out);
 void term_dump_close(struct term_dump *d);
 
-/* Takes bytes from those that may be written; false: there are not as many left, which is counted as
- * cut. */
+/* Takes bytes from those that may be written.  False: there are not as many left, which is counted
+ * as cut. */
 bool term_dump_spend(struct term_dump *d, uint64_t bytes);
 
 /* Begins a process.  Its memory is what term_dump_own() adds; objects elsewhere are taken for
@@ -82,6 +83,9 @@ void term_dump_element(struct term_dump *d, uint64_t term);
 void term_dump_heap(struct term_dump *d);
 /* Writes a section =binary: for each off-heap binary that is referred to and has none yet. */
 void term_dump_binaries(struct term_dump *d);
+/* Writes a persistent term, KEY|VALUE; the value is masked if an element of the key is that of a
+ * secret. */
+void term_dump_persistent(struct term_dump *d, uint64_t key, uint64_t value);
 /* Writes the lines of objects that are in no process's memory: once, at the end. */
 void term_dump_literals(struct term_dump *d);
 

@@ -6,6 +6,14 @@
 #include "beam/term/term_dump.h"
 #include "beam/term/term_internal.h"
 
+/* Bytes that are read of a binary at once; a multiple of 3, so that no padding is within. */
+#define TERM_DUMP_CHUNK (3u << 14)
+/* The flag of an item of a set. */
+#define TERM_DUMP_FLAG 1ull
+
+/* Can the bytes be read?  Tries one in a MiB: a size that is none reaches beyond all memory. */
+bool term_dump_has_bytes(struct mem *mem, raddr at, uint64_t size);
+
 void term_dump_hex(struct strbuf *out, uint64_t n);
 /* Appends the name of an atom: A<size>:<name>. */
 void term_dump_name(struct strbuf *out, const char *name, size_t len);

@@ -21,6 +21,11 @@
 #define TEXT_DEPTH 30
 #define TEXT_SIZE  10000
 
+/* Bytes between ErtsCodeMFA, from which the VM counts, and a function's code: the JIT aligns it
+ * (code_ix.h, beam_asm.hpp, OTP 25 to 29). */
+#define MFA	24
+#define MFA_JIT 32
+
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 struct strbuf *crashdump_text_of(struct crashdump *c, enum crashdump_text_id id)
@@ -66,7 +71,8 @@ void crashdump_print_counter(struct crashdump *c, struct strbuf *out, raddr at, 
 		strbuf_addstr(out, "<terminate process normally>");
 	} else if (c->has_code && jit_find(c->code.jit, is_return ? at - 1 : at, &f)) {
 		print_function(out, &f);
-		strbuf_addf(out, " + %" PRIu64, at - f.start);
+		strbuf_addf(out, " + %" PRIu64,
+			    at - f.start + (c->n->identity.jit ? MFA_JIT : MFA));
 	} else {
 		strbuf_addstr(out, "unknown function");
 	}
@@ -92,6 +98,7 @@ static int write_dump(struct crashdump *c, struct error *err)
 		return rc;
 	mem_cached_forget(c->cached);
 	crashdump_tables(c);
+	crashdump_persistent_terms(c);
 	fputs("=literals\n", c->out);
 	term_dump_literals(&c->terms);
 	term_dump_binaries(&c->terms);
@@ -119,7 +126,7 @@ static void report(const struct crashdump *c, uint64_t ns, uint64_t bytes)
 		strbuf_addf(&line, "; %" PRIu64 " unreadable",
 			    c->terms.unreadable + c->terms.cyclic + c->unreadable);
 	if (c->missing.len)
-		strbuf_addf(&line, "; not found in this build: %s", c->missing.buf);
+		strbuf_addf(&line, "; left out, as not found: %s", c->missing.buf);
 	log_warn("%s", line.buf);
 	if (c->reader.masked)
 		log_warn("ebeam: %" PRIu64 " values under keys that look secret are masked (***); "

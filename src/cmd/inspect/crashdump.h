@@ -66,6 +66,7 @@ int crashdump_check(struct crashdump *c, struct error *err);
 int crashdump_processes(struct crashdump *c, struct error *err);
 void crashdump_vm(struct crashdump *c);	    /* from the head to allocators */
 void crashdump_tables(struct crashdump *c); /* ports to modules */
+void crashdump_persistent_terms(struct crashdump *c);
 void crashdump_atoms(struct crashdump *c);
 
 #endif

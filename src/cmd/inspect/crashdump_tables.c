@@ -10,6 +10,7 @@
 #include "beam/term/atoms.h"
 #include "beam/vm/dist.h"
 #include "beam/vm/ets.h"
+#include "beam/vm/persistent_terms.h"
 #include "beam/vm/ports.h"
 #include "cmd/inspect/crashdump.h"
 #include "names/names.h"
@@ -252,6 +253,23 @@ void crashdump_tables(struct crashdump *c)
 	c->unreadable += missed;
 	write_nodes(c);
 	write_modules(c);
+}
+
+/* ---- persistent terms ------------------------------------------------------------------------ */
+
+void crashdump_persistent_terms(struct crashdump *c)
+{
+	struct persistent_terms terms;
+
+	if (persistent_terms_read(&terms, c->n, NULL) != 0) {
+		crashdump_lacks(c, "persistent terms");
+		return;
+	}
+	fputs("=persistent_terms\n", c->out);
+	term_dump_begin(&c->terms);
+	for (size_t i = 0; i < terms.v.len; i++)
+		term_dump_persistent(&c->terms, terms.v.data[i].key, terms.v.data[i].value);
+	persistent_terms_free(&terms);
 }
 
 /* ---- atoms ----------------------------------------------------------------------------------- */

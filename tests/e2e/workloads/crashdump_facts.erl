@@ -31,6 +31,10 @@ zoo() ->
     Port = open_port({spawn, "cat"}, [binary]),
     port_command(Port, <<"0123456789">>),
     register(crashdump_port, Port),
+    [persistent_term:put(K, V)
+     || {K, V} <- [{'a|b', "bar in its key"}, {{?MODULE, <<"key">>}, lists:seq(1, 50)},
+                   {'c\nd', maps:from_list([{N, {N}} || N <- lists:seq(1, 100)])},
+                   {refc, binary:copy(<<"0123456789">>, 100)}]],
     lists:foreach(fun erlang:garbage_collect/1, Pids),
     #{sensitive => text(Sensitive)}.
 
@@ -74,6 +78,9 @@ secrets() ->
                     put(large, maps:put(password, <<"hunter2">>,
                                         maps:from_list([{N, N} || N <- lists:seq(1, 50)]))),
                     put(keywords, [{user, "me"}, {db_password, "hunter2"}]),
+                    persistent_term:put(db_password, <<"hunter2">>),
+                    persistent_term:put({?MODULE, api_key}, "hunter2"),
+                    persistent_term:put({?MODULE, user}, "me"),
                     erlang:garbage_collect(),
                     Self ! {ready, self()},
                     wait(secrets)
@@ -92,6 +99,7 @@ write(File) ->
                                                           is_list(ets:info(T))]),
               modules => lists:sort([quoted(M) || {M, _} <- code:all_loaded()]),
               taints => erlang:system_info(taints),
+              persistent => lists:sort([{norm(K), norm(V)} || {K, V} <- persistent_term:get()]),
               atoms => erlang:system_info(atom_count), memory => erlang:memory(total)},
     ok = file:write_file(File, term_to_binary(Facts, [{minor_version, 2}])),
     #{processes => map_size(Processes)}.
@@ -232,6 +240,8 @@ compare(Before, After) ->
     same(atoms, true, length(Atoms) >= maps:get(atoms, Before) andalso
                           length(Atoms) =< maps:get(atoms, After)),
     same(taints, maps:get(taints, Before), taints(Taints)),
+    {ok, Persistent, []} = crashdump_viewer:persistent_terms(),
+    check(persistent, stay(Before, After), persistent, lists:sort(norm(Persistent))),
     {ok, Timers, []} = crashdump_viewer:timers(all),
     {ok, Memory, []} = crashdump_viewer:memory(),
     {ok, Areas, []} = crashdump_viewer:allocated_areas(),
@@ -267,7 +277,7 @@ each(Kind, Key, #{} = Before, After, Row, Wrong) ->
     maps:foreach(fun(Id, Facts) ->
                      case Now of
                          #{Id := Facts2} ->
-                             Stay = maps:filter(fun(K, V) -> maps:get(K, Facts2) =:= V end, Facts),
+                             Stay = stay(Facts, Facts2),
                              case Row(Id) of
                                  #{} = R -> count(Kind), Wrong(Id, Stay, R);
                                  Other -> wrong({Kind, Id, missing, Other})
@@ -275,6 +285,8 @@ each(Kind, Key, #{} = Before, After, Row, Wrong) ->
                          _ -> gone
                      end
                  end, maps:get(Key, Before)).
+
+stay(Facts, Now) -> maps:filter(fun(K, V) -> maps:get(K, Now) =:= V end, Facts).
 
 process_wrong(Pid, Facts, D) ->
     same({Pid, warning}, [], maps:get(warning, D)),
@@ -384,7 +396,9 @@ grep([Dump, Pid]) ->
     read(Dump),
     {ok, Details, Warning} = crashdump_viewer:proc_details(Pid),
     #{dict := Dict, stack_dump := Stack} = to_map(Details),
+    {ok, Persistent, []} = crashdump_viewer:persistent_terms(),
     io:format("~ts~n", [workload:json(#{warning => length(Warning), dictionary => length(Dict),
                                         stack => length(Stack),
-                                        text => short(lists:sort(norm(Dict)))})]),
+                                        text => short(lists:sort(norm(Dict))),
+                                        persistent => short(lists:sort(norm(Persistent)))})]),
     halt(0).

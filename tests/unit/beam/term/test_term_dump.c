@@ -262,6 +262,27 @@ static void test_secrets(void **state)
 	assert_int_equal(t->r.masked, 1);
 }
 
+static void test_persistent(void **state)
+{
+	struct fixture *t = *state;
+	uint64_t odd = atom(t, "a|b"), key = TUPLE(t, atom(t, "app"), atom(t, "api_key"));
+	struct dumped x;
+	char wanted[200];
+
+	t->r.is_secret = secrets_name;
+	begin(&x, t);
+	term_dump_own_end(&x.d);
+	term_dump_persistent(&x.d, atom(t, "a"), SMALL(1));
+	term_dump_persistent(&x.d, odd, atom(t, "c|d"));
+	term_dump_persistent(&x.d, key, SMALL(2));
+	term_dump_persistent(&x.d, atom(t, "password"), atom(t, "undefined"));
+	snprintf(wanted, sizeof(wanted),
+		 "A1:a|I1\nH%" PRIX64 "|A3:c|d\nH%" PRIX64 "|A3:***\nA8:password|A9:undefined\n",
+		 odd, AT(key));
+	assert_string_equal(text_of(&x), wanted);
+	end(&x);
+}
+
 static void test_base64(void **state)
 {
 	static const char *const texts[][2] = {
@@ -281,10 +302,11 @@ static void test_base64(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_ALL(test_immediates), TEST_ALL(test_objects),    TEST_ALL(test_shared),
-		TEST_ALL(test_cyclic),	   TEST_ALL(test_unreadable), TEST_ALL(test_cut),
-		TEST_ALL(test_too_large),  TEST_ALL(test_bytes_left), TEST_ALL(test_literals),
-		TEST_ALL(test_newline),	   TEST_ALL(test_secrets),    cmocka_unit_test(test_base64),
+		TEST_ALL(test_immediates),     TEST_ALL(test_objects),	  TEST_ALL(test_shared),
+		TEST_ALL(test_cyclic),	       TEST_ALL(test_unreadable), TEST_ALL(test_cut),
+		TEST_ALL(test_too_large),      TEST_ALL(test_bytes_left), TEST_ALL(test_literals),
+		TEST_ALL(test_newline),	       TEST_ALL(test_secrets),	  TEST_ALL(test_persistent),
+		cmocka_unit_test(test_base64),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
