@@ -123,6 +123,12 @@ static uint64_t own_fragments(struct crashdump *c, raddr fragment)
 	return f.nr;
 }
 
+/* Not known if one of them was read while the process changed it. */
+static uint64_t words_between(raddr from, raddr to)
+{
+	return to >= from ? (to - from) / 8 : CRASHDUMP_UNKNOWN;
+}
+
 static void write_facts(struct crashdump *c, const struct process_facts *p, uint64_t fragments)
 {
 	const struct beam_layout *l = &c->n->layout;
@@ -136,9 +142,9 @@ static void write_facts(struct crashdump *c, const struct process_facts *p, uint
 		.fragments_size = p->mbuf_size,
 		.reductions = p->reductions,
 		.heap = p->heap_size,
-		.old_heap = p->old_heap ? (p->old_hend - p->old_heap) / 8 : 0,
-		.heap_unused = (p->hend - p->htop) / 8,
-		.old_heap_unused = p->old_heap ? (p->old_hend - p->old_htop) / 8 : 0,
+		.old_heap = p->old_heap_size,
+		.heap_unused = words_between(p->htop, p->hend),
+		.old_heap_unused = words_between(p->old_htop, p->old_hend),
 		.memory = p->memory,
 		.arity = CRASHDUMP_UNKNOWN,
 		.state = p->state,
