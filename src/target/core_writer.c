@@ -19,12 +19,16 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "target/core_internal.h"
+#include "target/memory_map.h"
 #include "target/proc.h"
 
 #define PAGE	    CORE_PAGE_SIZE
 #define CHUNK_PAGES 256u
 #define AUXV_MAX    65536
 #define STOP_MAX_NS 2000000000ull
+/* Of anonymous mappings that are larger, blocks of which no page was touched are left out. */
+#define SPARSE_MIN   ((uint64_t)4 << 30)
+#define SPARSE_BLOCK ((uint64_t)64 << 20)
 
 /* proc_pid_pagemap(5) */
 #define PAGEMAP_PRESENT (1ull << 63)
@@ -42,7 +46,8 @@ struct writing {
 	const struct core_sink *sink;
 	struct core_written *out;
 	struct proc_maps maps;
-	VEC(Elf64_Phdr) headers; /* of maps, one each */
+	VEC(Elf64_Phdr) headers; /* of maps; one that is sparse has several */
+	VEC(size_t) map_of;	 /* by header */
 	VEC(struct stopped_thread) threads;
 	uint64_t at; /* in the file */
 	uint8_t *buf;
@@ -171,13 +176,11 @@ static uint64_t bytes_to_copy(const struct proc_map *m, const struct proc_map *n
 	return m->end - m->start;
 }
 
-/* The mapping before the i-th that has the same part of the same memory; SIZE_MAX = none. */
-static size_t find_twin(const struct writing *w, size_t i)
+/* The header of the same part of the same memory as that of mapping m; SIZE_MAX = none. */
+static size_t find_twin(const struct writing *w, const struct proc_map *m)
 {
-	const struct proc_map *m = &w->maps.data[i];
-
-	for (size_t k = 0; m->shared && m->inode && k < i; k++) {
-		const struct proc_map *o = &w->maps.data[k];
+	for (size_t k = 0; m->shared && m->inode && k < w->headers.len; k++) {
+		const struct proc_map *o = &w->maps.data[w->map_of.data[k]];
 
 		if (o->shared && o->inode == m->inode && o->dev_major == m->dev_major &&
 		    o->dev_minor == m->dev_minor && o->offset == m->offset &&
@@ -187,28 +190,83 @@ static size_t find_twin(const struct writing *w, size_t i)
 	return SIZE_MAX;
 }
 
-static void plan_segments(struct writing *w, uint64_t first)
+/* The offset of a header is for now the number of its twin + 1, or 0. */
+static void add_header(struct writing *w, size_t map, raddr from, raddr to, uint64_t size)
 {
-	uint64_t at = first;
+	const struct proc_map *m = &w->maps.data[map];
+	Elf64_Phdr h = {
+		.p_type = PT_LOAD,
+		.p_flags = (m->r ? PF_R : 0u) | (m->w ? PF_W : 0u) | (m->x ? PF_X : 0u),
+		.p_vaddr = from,
+		.p_memsz = to - from,
+		.p_filesz = size,
+		.p_offset = find_twin(w, m) + 1,
+		.p_align = PAGE,
+	};
+
+	vec_push(&w->headers, h);
+	vec_push(&w->map_of, map);
+}
+
+/* Headers for blocks with pages that were touched, and, without bytes in the file, for others. */
+static void add_sparse(struct writing *w, size_t map, struct memory_pages *pages)
+{
+	const struct proc_map *m = &w->maps.data[map];
+	raddr at = m->start, end, next;
+
+	while (at < m->end) {
+		end = memory_pages_touched(pages, at, m->end);
+		if (end < m->end)
+			end = MAX(at, end & ~(raddr)(SPARSE_BLOCK - 1));
+		if (end > at)
+			add_header(w, map, at, end, 0);
+		at = end;
+		while (end < m->end) {
+			next = MIN((end | (SPARSE_BLOCK - 1)) + 1, m->end);
+			if (memory_pages_touched(pages, end, next) == next)
+				break;
+			end = next;
+		}
+		if (end > at)
+			add_header(w, map, at, end, end - at);
+		at = end;
+	}
+}
+
+static bool is_sparse(const struct proc_map *m)
+{
+	return !m->shared && m->path[0] != '/' && m->end - m->start >= SPARSE_MIN;
+}
+
+static void plan_headers(struct writing *w, const char *pagemap)
+{
+	struct memory_pages *pages = memory_pages_open(pagemap);
 
 	for (size_t i = 0; i < w->maps.len; i++) {
 		const struct proc_map *m = &w->maps.data[i];
-		size_t twin = find_twin(w, i);
-		Elf64_Phdr h = {
-			.p_type = PT_LOAD,
-			.p_flags = (m->r ? PF_R : 0u) | (m->w ? PF_W : 0u) | (m->x ? PF_X : 0u),
-			.p_vaddr = m->start,
-			.p_memsz = m->end - m->start,
-			.p_filesz = bytes_to_copy(m, i + 1 < w->maps.len ? m + 1 : NULL),
-			.p_offset = at,
-			.p_align = PAGE,
-		};
+		uint64_t size = bytes_to_copy(m, i + 1 < w->maps.len ? m + 1 : NULL);
 
-		if (twin != SIZE_MAX)
-			h.p_offset = w->headers.data[twin].p_offset;
+		if (size && pages && is_sparse(m))
+			add_sparse(w, i, pages);
 		else
-			at += h.p_filesz;
-		vec_push(&w->headers, h);
+			add_header(w, i, m->start, m->end, size);
+	}
+	memory_pages_close(pages);
+}
+
+static void plan_offsets(struct writing *w, uint64_t first)
+{
+	uint64_t at = first;
+
+	for (size_t i = 0; i < w->headers.len; i++) {
+		Elf64_Phdr *h = &w->headers.data[i];
+
+		if (h->p_offset) {
+			h->p_offset = w->headers.data[h->p_offset - 1].p_offset;
+		} else {
+			h->p_offset = at;
+			at += h->p_filesz;
+		}
 	}
 	w->out->size = at;
 }
@@ -313,7 +371,8 @@ static int skip(struct writing *w, uint64_t size)
  * then zeros up to the first segment. */
 static int write_head(struct writing *w)
 {
-	uint64_t nr = w->maps.len + 1, headers_end = sizeof(Elf64_Ehdr) + nr * sizeof(Elf64_Phdr);
+	uint64_t nr = w->headers.len + 1,
+		 headers_end = sizeof(Elf64_Ehdr) + nr * sizeof(Elf64_Phdr);
 	struct strbuf notes = STRBUF_INIT;
 	Elf64_Shdr section = {.sh_info = (uint32_t)nr};
 	Elf64_Ehdr e = {
@@ -340,7 +399,7 @@ static int write_head(struct writing *w)
 		note.p_offset += sizeof(section);
 	}
 	first = (note.p_offset + notes.len + PAGE - 1) / PAGE * PAGE;
-	plan_segments(w, first);
+	plan_offsets(w, first);
 	rc = put(w, &e, sizeof(e));
 	rc = rc ? rc : put(w, &note, sizeof(note));
 	rc = rc ? rc : put(w, w->headers.data, w->headers.len * sizeof(*w->headers.data));
@@ -396,7 +455,7 @@ static void find_touched(const struct writing *w, const struct proc_map *m, radd
 			     entries[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED);
 }
 
-static int copy_segment(struct writing *w, const struct proc_map *m, uint64_t size)
+static int copy_segment(struct writing *w, const struct proc_map *m, raddr from, uint64_t size)
 {
 	bool touched[CHUNK_PAGES];
 	int rc = 0;
@@ -404,11 +463,11 @@ static int copy_segment(struct writing *w, const struct proc_map *m, uint64_t si
 	for (uint64_t done = 0; done < size && !rc;) {
 		size_t pages = (size_t)MIN((size - done) / PAGE, (uint64_t)CHUNK_PAGES), n;
 
-		find_touched(w, m, m->start + done, pages, touched);
+		find_touched(w, m, from + done, pages, touched);
 		for (size_t i = 0; i < pages && !rc; i += n) {
 			for (n = 1; i + n < pages && touched[i + n] == touched[i]; n++)
 				;
-			rc = touched[i] ? copy_pages(w, m->start + done + i * PAGE, n)
+			rc = touched[i] ? copy_pages(w, from + done + i * PAGE, n)
 					: skip(w, n * PAGE);
 		}
 		done += pages * PAGE;
@@ -420,12 +479,13 @@ static int copy_segments(struct writing *w)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < w->maps.len && !rc; i++) {
+	for (size_t i = 0; i < w->headers.len && !rc; i++) {
 		const Elf64_Phdr *h = &w->headers.data[i];
 
 		/* One that shares another's place in the file was copied with it. */
 		if (h->p_filesz && h->p_offset == w->at)
-			rc = copy_segment(w, &w->maps.data[i], h->p_filesz);
+			rc = copy_segment(w, &w->maps.data[w->map_of.data[i]], h->p_vaddr,
+					  h->p_filesz);
 	}
 	return rc;
 }
@@ -445,6 +505,8 @@ int core_write(struct mem *mem, int os_pid, bool pause, const struct core_sink *
 	if (pause)
 		rc = stop_threads(&w, err);
 	rc = rc ? rc : proc_maps_read(&w.maps, os_pid, err);
+	if (!rc)
+		plan_headers(&w, path);
 	rc = rc ? rc : write_head(&w);
 	rc = rc ? rc : copy_segments(&w);
 	resume_threads(&w);
@@ -454,6 +516,7 @@ int core_write(struct mem *mem, int os_pid, bool pause, const struct core_sink *
 	out->paused_ns = pause ? clock_monotonic_ns() - begin : 0;
 	proc_maps_free(&w.maps);
 	vec_free(&w.headers);
+	vec_free(&w.map_of);
 	vec_free(&w.threads);
 	free(w.buf);
 	if (w.pagemap >= 0)

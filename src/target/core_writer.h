@@ -3,7 +3,9 @@
  * Writes a core file of a live process with what readers of the VM's memory need (core.h): memory
  * that differs from files.  Of files that are mapped and not written only the first page, which
  * says which build they are; no pages that were never touched, or hold zeros only.  A part of the
- * memory that is mapped twice, as the JIT's code is, is in the file once.
+ * memory that is mapped twice, as the JIT's code is, is in the file once.  Of terabytes that were
+ * reserved (sanitizers) the parts of which nothing was touched are no part of the file, and cannot
+ * be read from it.
  *
  * Without a pause the memory is copied while the process changes it, and registers of threads are
  * not in the file.  With one all threads are stopped by ptrace(2) meanwhile, and go on if ebeam is

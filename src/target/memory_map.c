@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/vec.h"
@@ -103,10 +104,24 @@ void memory_map_free(struct memory_map *m)
 
 /* A u64 for each page: Documentation/admin-guide/mm/pagemap.rst. */
 #define PAGEMAP_PRESENT (1ull << 63)
+#define PAGEMAP_SWAPPED (1ull << 62)
 #define PAGES_AT_ONCE	16384
+
+/* ioctl(PAGEMAP_SCAN) of linux/fs.h, which headers before Linux 6.7 do not have. */
+struct scanned_region {
+	uint64_t start, end, categories;
+};
+struct scan_request {
+	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
+	uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+#define SCAN_PAGEMAP _IOWR('f', 16, struct scan_request)
+#define SCAN_PRESENT (1ull << 3)
+#define SCAN_SWAPPED (1ull << 4)
 
 struct memory_pages {
 	int fd;
+	bool no_scan;	/* the kernel has no PAGEMAP_SCAN */
 	uint64_t first; /* number of the page that entry[0] is about */
 	size_t nr;	/* entries that are valid */
 	uint64_t entry[PAGES_AT_ONCE];
@@ -121,6 +136,7 @@ struct memory_pages *memory_pages_open(const char *path)
 		return NULL;
 	p = xmalloc(sizeof(*p));
 	p->fd = fd;
+	p->no_scan = false;
 	p->first = p->nr = 0;
 	return p;
 }
@@ -133,19 +149,52 @@ void memory_pages_close(struct memory_pages *p)
 	free(p);
 }
 
+/* False: the page's entry cannot be read. */
+static bool read_entries(struct memory_pages *p, uint64_t page)
+{
+	ssize_t got;
+
+	if (page >= p->first && page - p->first < p->nr)
+		return true;
+	got = pread(p->fd, p->entry, sizeof(p->entry), (off_t)(page * 8));
+	p->first = page;
+	p->nr = got > 0 ? (size_t)got / 8 : 0;
+	return p->nr > 0;
+}
+
 bool memory_page_present(struct memory_pages *p, raddr addr)
 {
 	uint64_t page = addr / MEMORY_PAGE;
 
-	if (page < p->first || page - p->first >= p->nr) {
-		ssize_t got = pread(p->fd, p->entry, sizeof(p->entry), (off_t)(page * 8));
+	return read_entries(p, page) && p->entry[page - p->first] & PAGEMAP_PRESENT;
+}
 
-		p->first = page;
-		p->nr = got > 0 ? (size_t)got / 8 : 0;
-		if (p->nr == 0)
-			return false;
+raddr memory_pages_touched(struct memory_pages *p, raddr from, raddr to)
+{
+	struct scanned_region found;
+	struct scan_request scan = {.size = sizeof(scan),
+				    .start = from,
+				    .end = to,
+				    .vec = (uintptr_t)&found,
+				    .vec_len = 1,
+				    .max_pages = 1,
+				    .category_anyof_mask = SCAN_PRESENT | SCAN_SWAPPED,
+				    .return_mask = SCAN_PRESENT};
+	int rc;
+
+	if (from >= to)
+		return to;
+	rc = p->no_scan ? -1 : ioctl(p->fd, SCAN_PAGEMAP, &scan);
+	if (rc >= 0)
+		return rc ? found.start : to;
+	p->no_scan = true;
+	for (uint64_t page = from / MEMORY_PAGE; page < to / MEMORY_PAGE; page++) {
+		if (!read_entries(p, page))
+			break;
+		if (p->entry[page - p->first] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED))
+			return page * MEMORY_PAGE;
 	}
-	return p->entry[page - p->first] & PAGEMAP_PRESENT;
+	return to;
 }
 
 uint64_t memory_pages_present(struct memory_pages *p, raddr from, raddr to)

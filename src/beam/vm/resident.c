@@ -172,6 +172,8 @@ static void add_arenas(struct join *j, const struct proc_map *m)
 	for (; at < m->end; at += LIBC_ARENA_HEAP) {
 		uint64_t info[LIBC_HEAP_INFO / 8], size = 0;
 
+		/* Terabytes may be reserved, with hardly a page in memory. */
+		at = memory_pages_touched(j->pages, at, m->end) & ~(LIBC_ARENA_HEAP - 1);
 		if (memory_page_present(j->pages, at) &&
 		    mem_read(j->n->mem, at, info, sizeof(info)) == 0)
 			size = libc_arena_heap(info, at);
@@ -246,7 +248,7 @@ static void search_piece(struct join *j, const struct memory_mapping *m, raddr f
 		raddr run_end = at + nr * MEMORY_PAGE, run = at;
 
 		if (nr == 0) {
-			at += MEMORY_PAGE;
+			at = memory_pages_touched(j->pages, at + MEMORY_PAGE, to);
 			continue;
 		}
 		nr = MIN(nr, left);

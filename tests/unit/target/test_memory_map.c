@@ -162,6 +162,56 @@ static void a_process_that_is_not_there(void **state)
 	assert_null(memory_pages_open("/proc/0/pagemap"));
 }
 
+/* Of a TiB that is reserved two pages are written to: the kernel finds them at once. */
+static void touched_pages_of_a_reserve(void **state)
+{
+	const size_t size = (size_t)1 << 40, one = (size_t)300 << 30, two = size - MEMORY_PAGE;
+	struct memory_pages *pages = memory_pages_open("/proc/self/pagemap");
+	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	raddr from = (raddr)(uintptr_t)at, to = from + size;
+
+	UNUSED(state);
+	assert_non_null(pages);
+	if (at == MAP_FAILED)
+		skip();
+	madvise(at, size, MADV_NOHUGEPAGE);
+	at[one] = at[two] = 1;
+	assert_int_equal(memory_pages_touched(pages, from, to), from + one);
+	assert_int_equal(memory_pages_touched(pages, from + one, to), from + one);
+	assert_int_equal(memory_pages_touched(pages, from + one + MEMORY_PAGE, to), from + two);
+	assert_int_equal(memory_pages_touched(pages, from, from + one), from + one);
+	assert_int_equal(memory_pages_touched(pages, from + 4096, from + one), from + one);
+	assert_int_equal(memory_pages_touched(pages, to, to), to);
+	munmap(at, size);
+	memory_pages_close(pages);
+}
+
+/* What no kernel scans, as before Linux 6.7: entries are read. */
+static void touched_pages_by_their_entries(void **state)
+{
+	char path[] = "/tmp/pagemap-XXXXXX";
+	const uint64_t entries[] = {0, 0, 1ull << 62, 0, 1ull << 63, 1ull << 61};
+	int fd = mkstemp(path);
+	struct memory_pages *pages;
+
+	UNUSED(state);
+	assert_int_equal(write(fd, entries, sizeof(entries)), sizeof(entries));
+	close(fd);
+	pages = memory_pages_open(path);
+	assert_non_null(pages);
+	assert_int_equal(memory_pages_touched(pages, 0, 6 * MEMORY_PAGE), 2 * MEMORY_PAGE);
+	assert_int_equal(memory_pages_touched(pages, 3 * MEMORY_PAGE, 6 * MEMORY_PAGE),
+			 4 * MEMORY_PAGE);
+	assert_int_equal(memory_pages_touched(pages, 5 * MEMORY_PAGE, 6 * MEMORY_PAGE),
+			 6 * MEMORY_PAGE);
+	/* The file ends before. */
+	assert_int_equal(memory_pages_touched(pages, 5 * MEMORY_PAGE, 9 * MEMORY_PAGE),
+			 9 * MEMORY_PAGE);
+	memory_pages_close(pages);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +220,8 @@ int main(void)
 		cmocka_unit_test(damaged_texts),
 		cmocka_unit_test(own_memory),
 		cmocka_unit_test(a_process_that_is_not_there),
+		cmocka_unit_test(touched_pages_of_a_reserve),
+		cmocka_unit_test(touched_pages_by_their_entries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
