@@ -11,7 +11,7 @@ import time
 
 from harness import Failure, Skip, case, check, check_equal, check_in
 from reading import answers, check_same, check_sensible, readings
-from nodes import matrix_root
+from nodes import compile_library, matrix_root
 
 SIDE_BY_SIDE = True
 IN_TURN = True
@@ -78,13 +78,17 @@ def kernel_core(directory, node):
     return os.path.join(directory, made.pop())
 
 
+def stopped_node(ctx, name):
+    """Its directory, the commands, a node that is stopped, and what they say of it."""
+    directory, found = make_dir(ctx), readings(ctx.ebeam)
+    node = start_node(ctx, directory, name=f"{name}{ctx.otp}@127.0.0.1")
+    stop(ctx, node.os_pid)
+    return directory, found, node, answers(ctx.ebeam, ("-p", node.os_pid), found)
+
+
 @case("gcore of a stopped node: every command says the same of both", timeout=240)
 def made_by_gcore(ctx):
-    directory = make_dir(ctx)
-    found = readings(ctx.ebeam)
-    node = start_node(ctx, directory, name=f"core{ctx.otp}@127.0.0.1")
-    stop(ctx, node.os_pid)
-    live = answers(ctx.ebeam, ("-p", node.os_pid), found)
+    directory, found, node, live = stopped_node(ctx, "core")
     core = gcore(directory, node.os_pid)
     again = answers(ctx.ebeam, ("-p", node.os_pid), found)
     check_same(found, live, again, "the stopped node twice")
@@ -95,11 +99,7 @@ def made_by_gcore(ctx):
 
 @case("ebeam core of a stopped node: every command says the same of both; small, also compressed", timeout=240)
 def made_by_ebeam(ctx):
-    directory = make_dir(ctx)
-    found = readings(ctx.ebeam)
-    node = start_node(ctx, directory, name=f"own{ctx.otp}@127.0.0.1")
-    stop(ctx, node.os_pid)
-    live = answers(ctx.ebeam, ("-p", node.os_pid), found)
+    directory, found, node, live = stopped_node(ctx, "own")
     packed, plain = (os.path.join(directory, name) for name in ("own.core.gz", "own.core"))
     err = ctx.ebeam.ok("core", "-p", node.os_pid, "--pause", "-o", packed).err
     check(re.search(r"MiB of memory; paused for [\d.]+ m?s", err), err)
@@ -114,6 +114,34 @@ def made_by_ebeam(ctx):
     resident = int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{node.os_pid}/status", encoding="ascii").read())[1])
     for path in (packed, plain):
         check(os.stat(path).st_blocks * 512 < 1024 * resident, f"{path}: {os.stat(path)}, resident {resident} KiB")
+
+
+@case("ebeam core of a node that reserves 16 TiB: what it wrote to is in the file, which is small")
+def reserved(ctx):
+    directory = make_dir(ctx)
+    node = start_node(ctx, directory)
+    node.ask("native_memory", "load", compile_library(os.path.join(ctx.work_dir, "memory_nif"), "memory_nif.c"))
+    node.ask("native_memory", "hold", "reserved", 5)
+    path = os.path.join(directory, "reserved.core")
+    for name in (path, path + ".gz"):
+        ctx.ebeam.ok("core", "-p", node.os_pid, "--pause", "-o", name)
+        names = {row["registered_name"] for row in ctx.ebeam.ok("ps", "--core", name, "-j").json()["data"]}
+        check({"init", "code_server", "kernel_sup"} <= names, f"{names}")
+    check(os.stat(path).st_size < 4 << 30, f"{os.stat(path)}")
+    headers = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True, check=True).stdout
+    loads = [[int(word, 16) for word in line.split()[1:6]] for line in headers.splitlines()
+             if line.split()[:1] == ["LOAD"]]
+    large = sorted((load for load in loads if load[4] >= 1 << 26 and load[3] != load[4]), key=lambda l: -l[4])
+    check(sum(load[4] for load in large) > 15 << 40, f"left out: {large}")
+    with open(path, "rb") as f:
+        written = 0
+        for offset, address, _, size, memory in loads:
+            if any(address == l[1] + l[4] or address + memory == l[1] for l in large):
+                f.seek(offset)
+                written += f.read(size).count(b"\1" * 4096)
+    check(written >= 3 * 5 * 255, f"{written} pages that were written to")
+    answer = ctx.ebeam.ok("mem", "-p", node.os_pid, "-j").json()["data"]["rss"]
+    check(answer["total"] > 15 << 20, f"{answer}")
 
 
 @case("ebeam core of a node that works: it goes on, also when ebeam is killed while it is paused")

@@ -3,12 +3,11 @@
 are equal to what the node says."""
 import os
 import re
-import subprocess
 from collections import Counter
 
 from cases_events import Watch, of
-from harness import Failure, case, check, check_equal, check_in
-from nodes import HERE
+from harness import case, check, check_equal, check_in
+from nodes import compile_library
 
 SIDE_BY_SIDE = IN_TURN = True
 CALLBACKS = ("driver_start", "driver_stop", "driver_flush", "driver_output", "driver_call",
@@ -50,12 +49,7 @@ def build_driver(ctx):
 
 
 def compile_driver(out):
-    os.makedirs(out)
-    done = subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", out + "/zoo_drv.so",
-                           os.path.join(HERE, "drivers", "zoo_drv.c")],
-                          capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failure(f"zoo_drv.c does not compile: {done.stderr}")
+    compile_library(out + "/zoo_drv", "zoo_drv.c")
 
 
 @case("spawn: each command is one call with its bytes, by both ways to send; input is counted")

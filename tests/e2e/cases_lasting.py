@@ -4,13 +4,12 @@ error that is said, with the function that it was in; and nothing that was short
 import json
 import os
 import re
-import subprocess
 
 from answers import Watch
 from cases_drivers import build_driver
 from cases_events import of
-from harness import Failure, Skip, case, check, check_equal, check_in
-from nodes import HERE
+from harness import Skip, case, check, check_equal, check_in
+from nodes import compile_library
 
 IN_PAIRS = True
 
@@ -21,15 +20,8 @@ KINDS = {"gc_minor_end": "minor", "gc_major_end": "major"}
 
 
 def load_nifs(ctx, node):
-    out = os.path.join(ctx.work_dir, "lasting_nif")
-    if not os.path.exists(out):
-        os.makedirs(out)
-        done = subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", out + "/lasting_nif.so",
-                               os.path.join(HERE, "drivers", "lasting_nif.c")],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Failure(f"lasting_nif.c does not compile: {done.stderr}")
-    node.ask("lasting", "load", out)
+    library = compile_library(os.path.join(ctx.work_dir, "lasting_nif"), "lasting_nif.c")
+    node.ask("lasting", "load", os.path.dirname(library))
 
 
 def check_unprobed(watch):

@@ -8,8 +8,8 @@ import pathlib
 import re
 import subprocess
 
-from harness import Failure, case, check, check_equal, check_in
-from nodes import HERE
+from harness import case, check, check_equal, check_in
+from nodes import HERE, compile_library
 
 IN_PAIRS = True
 
@@ -33,14 +33,8 @@ BUILDS = {
 
 
 def build(ctx, name):
-    base = os.path.join(ctx.work_dir, f"native_{name}")
-    if not os.path.exists(base + ".so"):
-        done = subprocess.run(["cc", *BUILDS[name.partition("-")[0]], "-shared", "-fPIC", "-o", base + ".so",
-                               os.path.join(HERE, "drivers", "native_nif.c")],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Failure(f"native_nif.c does not compile: {done.stderr}")
-    return base
+    return compile_library(os.path.join(ctx.work_dir, f"native_{name}"), "native_nif.c",
+                           *BUILDS[name.partition("-")[0]])
 
 
 def chain_of(frames, library):

@@ -4,11 +4,10 @@ tables.  The kernel (VmRSS) and the node itself are the oracle; a NIF gets memor
 known."""
 import json
 import os
-import subprocess
 import time
 
 from harness import Failure, case, check, check_equal
-from nodes import HERE
+from nodes import compile_library
 
 SIDE_BY_SIDE = True
 
@@ -152,13 +151,7 @@ def switched_off(ctx):
 
 
 def build(ctx):
-    base = os.path.join(ctx.work_dir, "memory_nif")
-    if not os.path.exists(base + ".so"):
-        done = subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", base + ".so",
-                               os.path.join(HERE, "drivers", "memory_nif.c")], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Failure(f"memory_nif.c does not compile: {done.stderr}")
-    return base
+    return compile_library(os.path.join(ctx.work_dir, "memory_nif"), "memory_nif.c")
 
 
 @case("memory of a NIF: one block, many, those of another thread are malloc's, a mapping of its own is other")

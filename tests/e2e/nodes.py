@@ -21,6 +21,17 @@ import time
 from harness import Failure, Skip, patience
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def compile_library(path, source, *flags):
+    """Makes path.so of drivers/SOURCE, if it is not there already; returns the path."""
+    if not os.path.exists(path + ".so"):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        done = subprocess.run(["cc", *(flags or ["-O1"]), "-shared", "-fPIC", "-o", path + ".so",
+                               os.path.join(HERE, "drivers", source)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failure(f"{source} does not compile: {done.stderr}")
+    return path
 TOP = os.path.dirname(os.path.dirname(HERE))
 MATRIX = os.path.join(TOP, "tools", "otp-matrix")
 ELIXIR = "/usr/lib/elixir/lib/elixir/ebin"

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * NIFs that last as long as they are told, and say when they began and ended, for
- * workloads/lasting.erl.  The interface of NIFs is declared here as far as it is used: it is a
- * binary interface that has not changed since OTP 20, and not every Erlang comes with its header.
+ * workloads/lasting.erl.
  */
-#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
-typedef size_t term;
-struct environment;
+#include "nif.h"
 
-extern int enif_get_int(struct environment *, term, int *);
-extern term enif_make_long(struct environment *, long);
-extern term enif_make_tuple(struct environment *, unsigned int, ...);
-extern term enif_make_badarg(struct environment *);
-extern int enif_consume_timeslice(struct environment *, int);
 struct mutex;
 extern struct mutex *enif_mutex_create(char *);
 extern void enif_mutex_lock(struct mutex *);
@@ -72,8 +64,9 @@ static term locked(struct environment *env, int argc, const term argv[])
 		return enif_make_badarg(env);
 	enif_mutex_lock(shared);
 	taken = now();
-	nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = (long)(us % 1000000) * 1000},
-		  NULL);
+	nanosleep(
+		&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = (long)(us % 1000000) * 1000},
+		NULL);
 	enif_mutex_unlock(shared);
 	return enif_make_tuple(env, 2, enif_make_long(env, begin), enif_make_long(env, taken));
 }
@@ -87,50 +80,5 @@ static int load(struct environment *env, void **data, term info)
 	return !shared;
 }
 
-struct function {
-	const char *name;
-	unsigned int arity;
-	term (*call)(struct environment *, int, const term[]);
-	unsigned int flags; /* 1: dirty CPU, 2: dirty IO */
-};
-
-struct entry {
-	int major, minor;
-	const char *name;
-	int nr_functions;
-	struct function *functions;
-	int (*load)(struct environment *, void **, term);
-	int (*reload)(struct environment *, void **, term);
-	int (*upgrade)(struct environment *, void **, void **, term);
-	void (*unload)(struct environment *, void *);
-	const char *vm_variant;
-	unsigned int options;
-	size_t resource_type_size;
-	const char *min_erts;
-};
-
-struct entry *nif_init(void);
-
-struct entry *nif_init(void)
-{
-	static struct function functions[] = {
-		{"normal", 2, last, 0},
-		{"dirty_cpu", 2, last, 1},
-		{"dirty_io", 2, last, 2},
-		{"locked", 2, locked, 2},
-	};
-	static struct entry entry = {
-		.major = 2,
-		.minor = 14,
-		.name = "lasting",
-		.nr_functions = 4,
-		.functions = functions,
-		.load = load,
-		.vm_variant = "beam.vanilla",
-		.options = 1, /* dirty schedulers */
-		.resource_type_size = 3 * sizeof(void *),
-		.min_erts = "erts-10.0",
-	};
-
-	return &entry;
-}
+NIF_MODULE_LOAD("lasting", load, {"normal", 2, last, 0}, {"dirty_cpu", 2, last, 1},
+		{"dirty_io", 2, last, 2}, {"locked", 2, locked, 2})

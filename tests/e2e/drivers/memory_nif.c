@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A NIF that gets memory of the C library and of the kernel, writes to all of it and keeps it, for
- * workloads/native_memory.erl.  The interface of NIFs is declared as in native_nif.c.
+ * A NIF that gets memory of the C library and of the kernel, writes to it and keeps it, for
+ * workloads/native_memory.erl.
  */
 #include <pthread.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-typedef size_t term;
-struct environment;
+#include "nif.h"
 
-extern int enif_get_int(struct environment *, term, int *);
-extern term enif_make_badarg(struct environment *);
-
-enum kind { ONE_BLOCK, MANY_BLOCKS, OTHER_THREAD, MAPPED };
-#define SMALL 1000
+enum kind { ONE_BLOCK, MANY_BLOCKS, OTHER_THREAD, MAPPED, RESERVED };
+#define SMALL	 1000
+#define RESERVES ((size_t)16 << 40)
 
 /* Blocks are linked, so that no optimiser finds that nobody uses them. */
 static void *kept;
@@ -33,6 +29,16 @@ static void *small_blocks(void *size)
 	for (size_t i = 0; i < *(size_t *)size / SMALL; i++)
 		keep(malloc(SMALL), SMALL);
 	return NULL;
+}
+
+/* Reserves terabytes, and writes to so much at their begin, in the middle and at their end. */
+static void reserve(size_t size)
+{
+	char *at = mmap(NULL, RESERVES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	for (int i = 0; i < 3 && at != MAP_FAILED; i++)
+		keep(at + (RESERVES - size) / 2 / 4096 * 4096 * (size_t)i, size);
 }
 
 /* hold(Kind, MiB) -> MiB */
@@ -61,48 +67,11 @@ static term hold(struct environment *env, int argc, const term argv[])
 		keep(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
 		     size);
 		break;
+	case RESERVED:
+		reserve(size);
+		break;
 	}
 	return argv[1];
 }
 
-struct function {
-	const char *name;
-	unsigned int arity;
-	term (*function)(struct environment *, int, const term *);
-	unsigned int flags;
-};
-
-struct entry {
-	int major, minor;
-	const char *name;
-	int nr_functions;
-	struct function *functions;
-	int (*load)(struct environment *, void **, term);
-	int (*reload)(struct environment *, void **, term);
-	int (*upgrade)(struct environment *, void **, void **, term);
-	void (*unload)(struct environment *, void *);
-	const char *vm_variant;
-	unsigned int options;
-	size_t resource_type_size;
-	const char *min_erts;
-};
-
-struct entry *nif_init(void);
-
-struct entry *nif_init(void)
-{
-	static struct function functions[] = {{"nif", 2, hold, 0}};
-	static struct entry entry = {
-		.major = 2,
-		.minor = 14,
-		.name = "native_memory",
-		.nr_functions = 1,
-		.functions = functions,
-		.vm_variant = "beam.vanilla",
-		.options = 1,
-		.resource_type_size = 3 * sizeof(void *),
-		.min_erts = "erts-10.0",
-	};
-
-	return &entry;
-}
+NIF_MODULE("native_memory", {"nif", 2, hold, 0})

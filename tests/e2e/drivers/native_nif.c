@@ -2,19 +2,13 @@
 /*
  * NIFs that spend their time at the end of a chain of calls that is known, for
  * workloads/native_calls.erl: busy -> entry -> down (three times, one in the other) -> qsort() of
- * the C library -> compare -> large, whose frame has 20 KiB -> spin.  The interface of NIFs is
- * declared here as far as it is used, as in lasting_nif.c.
+ * the C library -> compare -> large, whose frame has 20 KiB -> spin.
  */
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
-typedef size_t term;
-struct environment;
-
-extern int enif_get_int(struct environment *, term, int *);
-extern term enif_make_badarg(struct environment *);
+#include "nif.h"
 
 #define STEP __attribute__((noinline, noclone))
 
@@ -80,48 +74,4 @@ static term native_busy(struct environment *env, int argc, const term argv[])
 	return argv[0];
 }
 
-/* ErlNifFunc and ErlNifEntry, erl_nif.h */
-struct function {
-	const char *name;
-	unsigned int arity;
-	term (*function)(struct environment *, int, const term *);
-	unsigned int flags; /* 1 = on a dirty CPU scheduler */
-};
-
-struct entry {
-	int major, minor;
-	const char *name;
-	int nr_functions;
-	struct function *functions;
-	int (*load)(struct environment *, void **, term);
-	int (*reload)(struct environment *, void **, term);
-	int (*upgrade)(struct environment *, void **, void **, term);
-	void (*unload)(struct environment *, void *);
-	const char *vm_variant;
-	unsigned int options;
-	size_t resource_type_size;
-	const char *min_erts;
-};
-
-struct entry *nif_init(void);
-
-struct entry *nif_init(void)
-{
-	static struct function functions[] = {
-		{"busy", 1, native_busy, 0},
-		{"busy_dirty", 1, native_busy, 1},
-	};
-	static struct entry entry = {
-		.major = 2,
-		.minor = 14,
-		.name = "native_calls",
-		.nr_functions = 2,
-		.functions = functions,
-		.vm_variant = "beam.vanilla",
-		.options = 1, /* dirty schedulers */
-		.resource_type_size = 3 * sizeof(void *),
-		.min_erts = "erts-10.0",
-	};
-
-	return &entry;
-}
+NIF_MODULE("native_calls", {"busy", 1, native_busy, 0}, {"busy_dirty", 1, native_busy, 1})

@@ -13,5 +13,5 @@ load(File) ->
     #{}.
 
 hold(Kind, MiB) ->
-    Kinds = #{"one_block" => 0, "many_blocks" => 1, "other_thread" => 2, "mapped" => 3},
+    Kinds = #{"one_block" => 0, "many_blocks" => 1, "other_thread" => 2, "mapped" => 3, "reserved" => 4},
     nif(maps:get(Kind, Kinds), list_to_integer(MiB)).
