@@ -18,6 +18,8 @@
 #define INFO_ENTRIES 13
 #define INFO_FIRST   2
 #define INFO_MIN     8 /* of the ten must be enabled; some may not be (+M...e false) */
+/* With +Mea min only temp_alloc and literal_alloc are: then all that are enabled must be good. */
+#define INFO_LEAST 2
 
 /* True if an Allctr_t is at addr: with this number of its allocator, this index of the instance,
  * and a name like "eheap_". */
@@ -74,14 +76,18 @@ static bool looks_like_info(const struct anchor_space *s, size_t at)
 
 static bool are_allocators(const struct anchor_space *s, size_t at, uint64_t arg)
 {
-	uint32_t good = 0;
+	uint32_t good = 0, enabled = 0;
 
 	UNUSED(arg);
 	if (!looks_like_info(s, at))
 		return false;
-	for (uint32_t i = INFO_FIRST; i < INFO_ENTRIES; i++)
-		good += is_allocator(s, s->data + at + (size_t)i * ALLOCATOR_INFO_SIZE, i);
-	return good >= INFO_MIN;
+	for (uint32_t i = INFO_FIRST; i < INFO_ENTRIES; i++) {
+		size_t info = at + (size_t)i * ALLOCATOR_INFO_SIZE;
+
+		good += is_allocator(s, s->data + info, i);
+		enabled += space_u32(s, info + ALLOCATOR_INFO_ENABLED);
+	}
+	return good >= INFO_MIN || (good >= INFO_LEAST && good == enabled);
 }
 
 raddr shape_find_allocators(const struct anchor_space *s)

@@ -274,20 +274,38 @@ static void test_ets_misc_behind_locks(void **state)
 	unmake(w);
 }
 
+static void switch_off(struct world *w, uint32_t number)
+{
+	raddr info = INFO + number * ALLOCATOR_INFO_SIZE;
+
+	image_u32(w->im, info + ALLOCATOR_INFO_UTIL, 0);
+	image_u32(w->im, info + ALLOCATOR_INFO_ENABLED, 0);
+	image_u32(w->im, info + ALLOCATOR_INFO_THR_SPEC, 0);
+	image_u64(w->im, info + ALLOCATOR_INFO_EXTRA, 0);
+}
+
 /* Some allocators may be switched off; one whose instance is another's proves nothing. */
 static void test_allocators_partial(void **state)
 {
 	(void)state;
 	struct world *w = make(29);
 
-	image_u32(w->im, INFO + 4 * ALLOCATOR_INFO_SIZE + ALLOCATOR_INFO_UTIL, 0);
-	image_u32(w->im, INFO + 4 * ALLOCATOR_INFO_SIZE + ALLOCATOR_INFO_ENABLED, 0);
-	image_u32(w->im, INFO + 4 * ALLOCATOR_INFO_SIZE + ALLOCATOR_INFO_THR_SPEC, 0);
-	image_u64(w->im, INFO + 4 * ALLOCATOR_INFO_SIZE + ALLOCATOR_INFO_EXTRA, 0);
+	switch_off(w, 4);
 	search(w);
 	assert_int_equal(shape_find_allocators(&w->s), INFO);
 	for (uint32_t i = 5; i < 8; i++)
 		image_u32(w->im, instance_at(i, 0) + (raddr)w->l->allctr_alloc_no, 99);
+	assert_int_equal(shape_find_allocators(&w->s), 0);
+	/* All but two are off (+Mea min); if one of these is another's it is no such table. */
+	for (uint32_t i = 3; i < 13; i++)
+		if (i != 9)
+			switch_off(w, i);
+	search(w);
+	assert_int_equal(shape_find_allocators(&w->s), INFO);
+	image_u32(w->im, instance_at(9, 0) + (raddr)w->l->allctr_alloc_no, 99);
+	assert_int_equal(shape_find_allocators(&w->s), 0);
+	switch_off(w, 9);
+	search(w);
 	assert_int_equal(shape_find_allocators(&w->s), 0);
 	unmake(w);
 }
