@@ -55,7 +55,7 @@ bool holding_add_row(struct holding *h, struct bin_row *row, uint64_t pid);
 /* How much of the binaries is used, as `use` found; frees it.  ok: all was searched. */
 double holding_use(struct holding *h, struct binary_use *use, bool ok);
 void holding_end(struct holding *h);
-/* Counts a binary that the last of the rows, or the next one, refers to `found` times. */
+/* Counts a binary to which the row with this index refers, or the next row, `found` times. */
 void bin_count(struct bin *b, uint32_t row, raddr addr, uint64_t size, uint64_t refc,
 	       uint64_t found);
 

@@ -222,39 +222,48 @@ void bin_take_literals(struct bin *b)
 
 struct resources {
 	struct bin *b;
-	size_t first; /* row of the first type */
+	struct keytab rows; /* struct row_of_type */
 };
 
-/* The row of a type of resources, "module:type". */
-static uint32_t row_of_type(struct resources *r, const struct nif_resource *resource)
+struct row_of_type {
+	uint64_t text; /* the key: string id of "module:type", and 1 */
+	uint32_t row;
+};
+
+static uint32_t find_row(struct resources *r, const struct nif_resource *resource)
 {
 	struct bin *b = r->b;
+	struct process_strings *strings = &b->source.strings;
 	struct bin_row row = {.type = "NIF resource", .used = NAN, .held = UINT64_MAX};
 	struct strbuf text = STRBUF_INIT;
+	struct row_of_type *of;
 	const char *atom;
-	size_t len, i;
+	uint32_t id;
+	size_t len;
 
 	if ((atom = beam_atom_text(b->node->atoms, resource->module, &len)))
 		strbuf_add(&text, atom, len);
 	strbuf_addch(&text, ':');
 	if ((atom = beam_atom_text(b->node->atoms, resource->type, &len)))
 		strbuf_add(&text, atom, len);
-	row.name = keep_text(b, text.buf, text.len);
+	id = process_strings_add(strings, text.buf, text.len);
 	strbuf_free(&text);
-	for (i = r->first; i < b->rows.len && strcmp(b->rows.data[i].name, row.name) != 0; i++)
-		;
-	if (i == b->rows.len) {
-		vec_push(&b->rows, row);
-		vec_push(&b->pids, 0);
-	}
-	return (uint32_t)i;
+	of = keytab_find(&r->rows, (uint64_t)id + 1);
+	if (of)
+		return of->row;
+	of = keytab_add(&r->rows, (uint64_t)id + 1);
+	of->row = (uint32_t)b->rows.len;
+	row.name = process_strings_get(strings, id)->text;
+	vec_push(&b->rows, row);
+	vec_push(&b->pids, 0);
+	return of->row;
 }
 
 static void take_resource(void *arg, const struct nif_resource *resource)
 {
 	struct resources *r = arg;
 	const struct magic_ref *m = keytab_find(&r->b->magic, resource->addr);
-	uint32_t at = row_of_type(r, resource);
+	uint32_t at = find_row(r, resource);
 	struct bin_row *row = &r->b->rows.data[at];
 
 	row->binaries++;
@@ -267,7 +276,7 @@ static void take_resource(void *arg, const struct nif_resource *resource)
 
 void bin_take_resources(struct bin *b)
 {
-	struct resources r = {.b = b, .first = b->rows.len};
+	struct resources r = {.b = b, .rows = KEYTAB_INIT(struct row_of_type)};
 	raddr *addrs = xcalloc(b->magic.nr + 1, sizeof(*addrs));
 	size_t nr = 0;
 
@@ -276,4 +285,5 @@ void bin_take_resources(struct bin *b)
 		addrs[nr++] = m->addr;
 	nif_resources_read(b->node, addrs, nr, take_resource, &r);
 	free(addrs);
+	keytab_free(&r.rows);
 }
