@@ -211,8 +211,8 @@ INLINE void gc_read_heaps(uint64_t process, struct event_thread *t, struct enter
 	gc_read_old(process, t, gc);
 }
 
-/* Reads the heaps of a process into event_thread.now, as the BPF stack of other programs is too small
- * for it.  0 = failed. */
+/* Reads the heaps of a process into event_thread.now, as the BPF stack of other programs is too
+ * small for it.  0 = failed. */
 GLOBAL_FN int heaps_read(uint64_t process)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
@@ -319,8 +319,8 @@ struct gc_new {
 
 /*
  * A minor collection moves what is older than the mark to the old heap, so that all that it leaves
- * on the young heap is new.  A major one leaves both together: what is more than there was before is
- * new.  Of binaries those count that the young heap no longer refers to: they are gone, or old.
+ * on the young heap is new.  A major one leaves both together: what is more than there was before
+ * is new.  Of binaries those count that the young heap no longer refers to: they are gone, or old.
  */
 INLINE struct gc_new gc_found(bool minor, const struct entered_gc *was,
 			      const struct entered_gc *now)

@@ -293,8 +293,8 @@ EVENT_ENTRY(event_unregister)
 	return 0;
 }
 
-/* What is new on the heap of a process that hibernates: erts_hibernate() collects all of it, unless a
- * message has come (beam_common.c of OTP 25 to 29). */
+/* What is new on the heap of a process that hibernates: erts_hibernate() collects all of it, unless
+ * a message has come (beam_common.c of OTP 25 to 29). */
 GLOBAL_FN int hibernate_read(uint64_t process)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();

@@ -40,8 +40,8 @@ struct event_switches switches = {};
 struct entered_gc {
 	uint64_t process, epid, ts_ns, need, heap, old_heap, collections, reclaimed;
 	uint64_t start, htop, hend; /* of the young heap */
-	/* Words since the last collection; older ones on the young heap, and on both heaps; words of
-	 * large binaries to which the young heap refers. */
+	/* Words since the last collection; older ones on the young heap, and on both heaps; words
+	 * of large binaries to which the young heap refers. */
 	uint64_t fresh, left, older, binaries;
 	uint64_t used, last_message; /* if dirty: words in use; last message of the queues */
 	uint32_t flags, state, dirty;

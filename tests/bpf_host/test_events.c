@@ -487,7 +487,7 @@ static void new_words(void **unused)
 	/* A mark that makes no sense. */
 	put_dirty();
 	check_new(HEAP + 808, EVENT_UNKNOWN, EVENT_UNKNOWN);
-	/* An abandoned heap with 500 words above its mark, and the fragment that is the heap now. */
+	/* An abandoned heap, 500 words above its mark, and the fragment that is the heap now. */
 	put_dirty();
 	put(PROCESS, l->process_abandoned_heap, ABANDONED);
 	check_new(ABANDONED + 8 * 500, 500 + 100 + 3, 0);

@@ -229,8 +229,8 @@ static const struct {
 	 EVENT_AT(PROCESS_HIBERNATE, BINARIES)},
 };
 
-/* The stack from its innermost Erlang function on: C functions that ask for a collection are not what
- * allocates.  The whole stack if it has none, as at the end of a process. */
+/* The stack from its innermost Erlang function on: C functions that ask for a collection are not
+ * what allocates.  The whole stack if it has none, as at the end of a process. */
 static uint32_t erlang_part(const struct names *names, uint32_t stack)
 {
 	uint32_t part = stack;

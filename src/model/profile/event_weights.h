@@ -4,10 +4,10 @@
  * in which processes wait.  Pure: events in, samples out.
  *
  *   gc     one sample for each collection: its time, or the words that it reclaimed
- *   alloc  one for each collection: words on the heap that are new since the last one of the process
- *          (or how many of them survived), as what fills a heap is a sample of who allocates; and one
- *          for each process that exits or hibernates, which no collection counts.  Large binaries
- *          likewise, in bytes.
+ *   alloc  one for each collection: words on the heap that are new since the last one of the
+ *          process (or how many of them survived), as what fills a heap is a sample of who
+ *          allocates; and one for each process that exits or hibernates, which no collection
+ *          counts.  Large binaries likewise, in bytes.
  *   msg    one for each message that was copied: its bytes
  *   sched  one for each time slice, with the stack at its end: its time from in to out.  (`record`
  *          without a capture instead takes the samples of `wall` that are on schedulers, unless

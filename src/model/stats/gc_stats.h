@@ -26,7 +26,7 @@ struct gc_count {
 	uint64_t estimate_ns;	 /* total_ns scaled to all collections; set by the caller */
 	uint64_t reclaimed;	 /* words; unknown ones are not in it */
 	uint64_t unknown;	 /* collections whose reclaimed words are not known */
-	uint64_t allocated;	 /* words that were new at collections; unknown ones are not in it */
+	uint64_t allocated;	 /* words that were new; unknown ones are not in it */
 	uint64_t reported;	 /* collections that said how many words were new */
 	uint64_t heap, old_heap; /* words, after the last one; EVENT_UNKNOWN = not known */
 	uint64_t max_heap;	 /* words of both heaps after a collection: the maximum */

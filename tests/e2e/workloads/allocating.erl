@@ -23,7 +23,8 @@
 
 -define(PARTS, [lists, tuples, floats, maps, binaries, appended]).
 
-%% All but bignums ask for a collection where the heap is full.  Not tail-recursive: the function is on the stack while it allocates.
+%% All but bignums ask for a collection where the heap is full.  Not tail-recursive: the function is on the
+%% stack while it allocates.
 part(lists, N) -> R = make_list(N, []), length(R);
 part(tuples, N) -> R = make_tuples(N, {}), tuple_size(R);
 part(floats, N) -> R = make_floats(N, 1.5), trunc(R);
