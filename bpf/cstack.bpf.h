@@ -90,4 +90,18 @@ INLINE uint64_t fill_cstack(struct rec_raw_cstack *c, const struct walk *w,
 	return size;
 }
 
+/* Emits it, ahead of its sample. */
+INLINE void emit_cstack(struct rec_raw_cstack *c, const struct walk *w, const struct user_regs *r)
+{
+	uint64_t size = fill_cstack(c, w, r);
+	void *rb = ring();
+
+	FORGET(size);
+	if (!rb || !size || size > sizeof(c->stack))
+		return; /* checked in fill_cstack(), but the verifier no longer knows the bound */
+	/* If the ring is full the C stack is marked as missing in the sample's stack. */
+	bpf_ringbuf_output(rb, c, __builtin_offsetof(struct rec_raw_cstack, stack) + size,
+			   BPF_RB_NO_WAKEUP);
+}
+
 #endif

@@ -68,7 +68,8 @@ EVENT_ENTRY(event_error)
 	/* Read at the entry: once caught, the frames that raised it are no longer on the stack. */
 	if (config.event_stacks && wanted_of(EVENT_PROCESS_EXCEPTION, epid_if_wanted(ctx->di))) {
 		ts_ns = event_now();
-		if (t->error.process && stack_ahead_of(ctx, t->error.process, ts_ns, ctx->si, false))
+		if (t->error.process &&
+		    stack_ahead_of(ctx, t->error.process, ts_ns, ctx->si, false))
 			t->error.stack_ns = ts_ns;
 	}
 	return 0;

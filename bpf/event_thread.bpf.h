@@ -155,6 +155,7 @@ struct event_scratch {
 	struct thread_info thread;
 	uint64_t process;
 	uint64_t native; /* with the C stack, and also if no process runs */
+	struct rec_raw_cstack cstack;
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -281,19 +282,6 @@ INLINE bool walk_process(struct event_scratch *s)
 	return true;
 }
 
-/* The C stack, ahead of the stack of the process. */
-INLINE void walk_native(struct event_scratch *s, void *rb)
-{
-	struct rec_raw_cstack *c = bpf_ringbuf_reserve(rb, sizeof(*c), 0);
-
-	if (!c)
-		return; /* the C stack is marked as missing */
-	if (fill_cstack(c, &s->walk, &s->regs))
-		bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);
-	else
-		bpf_ringbuf_discard(c, BPF_RB_NO_WAKEUP);
-}
-
 /* Walks the stack of the process that the thread's scratch names, and emits it; 1 = emitted.  With
  * C stacks also of a thread without a process. */
 GLOBAL_FN int event_walk(void)
@@ -309,7 +297,7 @@ GLOBAL_FN int event_walk(void)
 	if (!walk_process(s) && !(config.native_stacks && s->native))
 		return 0;
 	if (config.native_stacks && s->native)
-		walk_native(s, rb);
+		emit_cstack(&s->cstack, &s->walk, &s->regs);
 	nr = s->walk.nr_addrs;
 	if (nr > WALK_MAX_ADDRS)
 		nr = WALK_MAX_ADDRS;

@@ -188,6 +188,19 @@ static int add_stacks(json_t *list, const struct snapshot *s)
 	return bad;
 }
 
+/* What `record --mode malloc --leak` found of the rate; low and high are null if not known. */
+static json_t *make_leak(const struct snapshot *s)
+{
+	unsigned long long rate = 0, low = 0, high = 0, blocks = 0, sampled = 0;
+
+	sscanf(snapshot_meta(s, SNAPSHOT_LEAK_KEY), "%llu %llu %llu %llu %llu", &rate, &low, &high,
+	       &blocks, &sampled);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "bytes_per_s", number(rate), "low",
+			 high ? number(low) : json_null(), "high",
+			 high ? number(high) : json_null(), "blocks", number(blocks), "sampled",
+			 number(sampled));
+}
+
 static int write_json(FILE *f, json_t *top, struct error *err)
 {
 	if (!top)
@@ -211,6 +224,8 @@ int export_json(FILE *f, const struct snapshot *s, struct error *err)
 		number(s->by_status[SAMPLE_STATUS_COMPLETE]), "by_kind", make_kinds(s), "by_status",
 		make_statuses(s), "functions", functions, "processes", processes, "stacks", stacks);
 
+	if (!bad && snapshot_meta(s, SNAPSHOT_LEAK_KEY))
+		bad = json_object_set_new(data, "leak", make_leak(s));
 	if (bad) {
 		json_decref(data);
 		data = NULL;

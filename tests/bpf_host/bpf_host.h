@@ -382,14 +382,6 @@ static inline void bpf_ringbuf_submit(void *bytes, uint64_t flags)
 	r->submitted = true;
 }
 
-static inline void bpf_ringbuf_discard(void *bytes, uint64_t flags)
-{
-	assert_int_equal(flags, BPF_RB_NO_WAKEUP);
-	assert_true(host.nr_records > 0);
-	assert_ptr_equal(host.records[host.nr_records - 1].bytes, bytes);
-	free(host.records[--host.nr_records].bytes);
-}
-
 static inline long bpf_ringbuf_output(void *ring, const void *bytes, uint64_t size, uint64_t flags)
 {
 	void *to = bpf_ringbuf_reserve(ring, size, 0);

@@ -46,6 +46,7 @@ ANSWERS = {
     "process_exit_signal": (("vm_kinds", "signals", 2), ()),
     "carrier_create": CARRIERS, "carrier_destroy": CARRIERS, "carrier_resize": COLLECTIONS,
     "carrier_pool_put": POOL, "carrier_pool_get": POOL,
+    "libc_alloc": CARRIERS,
     "copy_struct": COPIES, "copy_object": COPIES,
     "nif_entry": NIFS, "nif_return": NIFS,
 }

@@ -61,6 +61,11 @@ static int load(struct capture_profile *l, const struct capture_input *in,
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "'%s' was not recorded with --mode %s, but with --mode %s",
 				 in->name, mode->name, l->stream.mode);
+	if (mode && mode->source == WEIGHT_LEAK && strcmp(l->stream.weight, mode->weight) != 0)
+		return error_set(
+			err, ERROR_KIND_USAGE, -EINVAL,
+			"'%s' was not recorded with --leak: it does not say what was freed",
+			in->name);
 	l->mode = event_profile_mode(l->events);
 	damage = capture_reader_damage(in->reader);
 	if (damage)
@@ -72,7 +77,7 @@ static int load(struct capture_profile *l, const struct capture_input *in,
 		rc = error_set(
 			err, ERROR_KIND_USAGE, -EINVAL,
 			"'%s' holds events, not samples: see them with 'ebeam events -i', or "
-			"weigh them with --mode gc, msg, sched or wait",
+			"weigh them with --mode gc, msg, sched, wait or malloc",
 			in->name);
 	return rc;
 }

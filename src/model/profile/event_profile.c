@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,6 +224,18 @@ static void warn_of_counts(struct event_profile *ep)
 	}
 }
 
+/* "RATE LOW HIGH BLOCKS SAMPLED", bytes a second; LOW and HIGH 0 = not known. */
+static void add_leak(struct event_profile *ep, double rate, double factor)
+{
+	const struct leak_result *leak = &event_weights_counts(ep->weights)->leak;
+	bool known = isfinite(factor);
+	char text[128];
+
+	snprintf(text, sizeof(text), "%.0f %.0f %.0f %" PRIu64 " %" PRIu64, rate,
+		 known ? rate / factor : 0, known ? rate * factor : 0, leak->left, leak->sampled);
+	add_meta(ep, SNAPSHOT_LEAK_KEY, text);
+}
+
 /* The rate of the leak, with the 95 % confidence interval of what was sampled, and what speaks
  * against it. */
 static void warn_of_leak(struct event_profile *ep, double share)
@@ -243,6 +256,7 @@ static void warn_of_leak(struct event_profile *ep, double share)
 	units_format_bytes((uint64_t)rate, text[1], sizeof(text[1]));
 	units_format_bytes((uint64_t)(rate / factor), text[2], sizeof(text[2]));
 	units_format_bytes((uint64_t)(rate * factor), text[3], sizeof(text[3]));
+	add_leak(ep, rate, factor);
 	if (!leak->left)
 		strbuf_addf(&ep->warnings,
 			    "no leak was seen: of %" PRIu64 " blocks sampled in %s none was kept",

@@ -122,6 +122,8 @@ struct snapshot {
 
 void snapshot_close(struct snapshot *s);
 
+/* Meta value of `record --mode malloc --leak`, see add_leak() of event_profile.c. */
+#define SNAPSHOT_LEAK_KEY "leak"
 /* Value of a meta key ("node", "os_pid", "otp", "erts", "flavor", "freq", "start", "duration_ns",
  * ...), or NULL. */
 const char *snapshot_meta(const struct snapshot *s, const char *key);
