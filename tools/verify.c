@@ -62,6 +62,7 @@ enum {
 	MOST = 1 << 13, /* of terms, as much as there can be */
 	TIMES = 1 << 14,
 	C_STACK = 1 << 15, /* JIT code without native stack */
+	SAMPLED = 1 << 16, /* calls of malloc, with what is freed */
 };
 
 /* When, if it is to be quick: what differs from the others in what it makes of the code. */
@@ -85,6 +86,7 @@ static const struct option_set {
 	{"some", STACKS | BY_NAME | BY_CALL | FROM | TO_NAME | LONGER, ONCE},
 	{"frames", SAMPLES | FRAMES | BY_PID | UNNAMED, NEVER},
 	{"c-stack", STACKS | SAMPLES | C_STACK, ONCE},
+	{"sampled", STACKS | SAMPLED | TIMES, ONCE},
 	{"usdt", USDT | STACKS | BY_PID | LONGER | MOST, NEVER},
 };
 
@@ -100,6 +102,8 @@ static void configure(struct session_config *c, struct source_plan *plan,
 	c->counting = flags & COUNT;
 	c->count_sums = flags & SUMS;
 	c->own_times = flags & TIMES;
+	c->libc_every = flags & SAMPLED ? 4096 : 0;
+	c->libc_frees = flags & SAMPLED;
 	c->unnamed = flags & UNNAMED;
 	c->event_epid = flags & BY_PID ? PROGRAM_TRIAL_TERM : 0;
 	c->event_who.name = flags & BY_NAME ? PROGRAM_TRIAL_TERM : 0;

@@ -28,9 +28,9 @@ uint64_t libc_mapped_block(const uint64_t head[2], uint64_t most);
 /*
  * Whether a block of malloc is in use, by its header and that of the chunk after it: as *word was
  * when it was (0: not known yet, *word is set to it), else it was freed and given away again in
- * another size.  What cannot be seen: a block that was given away again in the same size, and one of
- * at most 120 bytes in a fastbin.  Before glibc 2.32 also one in the tcache of a thread, which since
- * then is known by the address of the next block, which stands in it, XORed with its own.
+ * another size.  What cannot be seen: a block that was given away again in the same size, and one
+ * of at most 120 bytes in a fastbin.  Before glibc 2.32 also one in the tcache of a thread, which
+ * since then is known by the address of the next block, which stands in it, XORed with its own.
  */
 enum libc_block { LIBC_BLOCK_USED, LIBC_BLOCK_FREE, LIBC_BLOCK_GONE /* unmapped */ };
 enum libc_block libc_block_state(struct mem *m, raddr block, uint64_t *word);

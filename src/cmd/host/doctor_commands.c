@@ -100,8 +100,8 @@ static const struct command_row {
 	unsigned int needs; /* bit set of enum needs, beside kinds */
 } command_rows[] = {
 	{"record", "where the CPU goes", NULL, HOW_EVENTS, NEEDS_SAMPLES},
-	{"record --mode", "where garbage, messages and memory of malloc come from (sched reads memory)",
-	 mode_kinds, HOW_STACKS, 0},
+	{"record --mode", "where garbage, messages, memory of malloc come from", mode_kinds,
+	 HOW_STACKS, 0},
 	{"events", "what happens in the VM", all_kinds, HOW_EVENTS, 0},
 	{"gc", "pauses of garbage collection", gc_kinds, HOW_EVENTS, 0},
 	{"msg", "who sends to whom", msg_kinds, HOW_EVENTS, 0},

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,12 +227,13 @@ static void warn_of_counts(struct event_profile *ep)
 static void add_leak(struct event_profile *ep, double rate, double factor)
 {
 	const struct leak_result *leak = &event_weights_counts(ep->weights)->leak;
+	struct strbuf text = STRBUF_INIT;
 	bool known = isfinite(factor);
-	char text[128];
 
-	snprintf(text, sizeof(text), "%.0f %.0f %.0f %" PRIu64 " %" PRIu64, rate,
-		 known ? rate / factor : 0, known ? rate * factor : 0, leak->left, leak->sampled);
-	add_meta(ep, SNAPSHOT_LEAK_KEY, text);
+	strbuf_addf(&text, "%.0f %.0f %.0f %" PRIu64 " %" PRIu64, rate, known ? rate / factor : 0,
+		    known ? rate * factor : 0, leak->left, leak->sampled);
+	add_meta(ep, SNAPSHOT_LEAK_KEY, text.buf);
+	strbuf_free(&text);
 }
 
 /* The rate of the leak, with the 95 % confidence interval of what was sampled, and what speaks

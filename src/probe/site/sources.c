@@ -416,12 +416,14 @@ void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
 	uint64_t usdt = 0;
 
 	memset(out, 0, sizeof(*out));
-	out->kinds = kinds & ~driver_source_kinds();
+	out->kinds = kinds & ~(driver_source_kinds() | KIND(LIBC_ALLOC));
 	out->carriers_by_callers = kinds & SOURCE_CARRIER_KINDS && carriers_by_callers(f);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if ((kinds & driver_source_kinds()) >> kind & 1)
 			out->missing[kind] = "driver_list";
 	}
+	if (kinds & KIND(LIBC_ALLOC))
+		out->missing[EVENT_LIBC_ALLOC] = "malloc";
 	if (choice != SOURCE_UPROBE)
 		usdt = sources_usdt_kinds(elf, out->kinds);
 	out->usdt_kinds = choice == SOURCE_USDT ? usdt : 0;

@@ -76,7 +76,9 @@ static void test_lists(void **state)
 		uint64_t kinds; /* 0 = refused */
 		const char *bad;
 	} rows[] = {
-		{"all", ALL, NULL},
+		{"all", ALL & ~KIND(LIBC_ALLOC), NULL},
+		{"libc", KIND(LIBC_ALLOC), NULL},
+		{"all,libc_alloc", ALL, NULL},
 		{"gc_minor_end", KIND(GC_MINOR_END), NULL},
 		{"gc_minor_end,port_open", KIND(GC_MINOR_END) | KIND(PORT_OPEN), NULL},
 		{"gc_m*",
