@@ -187,13 +187,14 @@ INLINE bool is_idle(uint64_t syscall, uint64_t *epid)
 #define LOCK_QUEUED 8  /* elements of the queue that are compared: this thread and the next ones */
 #define LOCK_WORDS  96 /* words of the stack that are searched: frames of the waiting functions */
 /* Offset of `q` in ethr_mutex_base_ (ethr_mutex.h): flgs, spin counts, qlck, q.  qlck is a mutex of
- * the C library, or a spin lock. */
+ * the C library; builds with spin locks there are not known. */
 #define LOCK_QUEUE	48
-#define LOCK_QUEUE_SPIN 16
+#define POINTER_TOP	7	   /* of addresses of libraries and mapped memory, 0x7xxxxxxxxxxx */
+#define LOCK_WAITED_FOR (3u << 29) /* in flgs: ETHR_RWMTX_W_WAIT_FLG__, ETHR_RWMTX_R_WAIT_FLG__ */
 #define STACK_SIZE	(1u << 20)
-/* erts_proc_lock_t (erl_process_lock.h): flags, and a queue for each lock: main, msgq, btm, status,
- * trace. */
-#define PROCESS_LOCK_QUEUES 8
+/* erts_proc_lock_t (erl_process_lock.h): flags, of which one says that a lock has waiters, and a queue
+ * for each lock: main, msgq, btm, status, trace. */
+#define PROCESS_LOCK_WAITER 5
 #define NR_PROCESS_LOCKS    5
 struct lock_scan {
 	uint64_t queue[LOCK_QUEUED];
@@ -236,19 +237,21 @@ GLOBAL_FN int off_is_lock(uint64_t at)
 		return 0;
 	if (!try_read(at, s->words, LOCK_QUEUE + 8))
 		return 0;
-	if ((uint32_t)s->words[0] && (is_queued(s, s->words[LOCK_QUEUE / 8]) ||
-				      is_queued(s, s->words[LOCK_QUEUE_SPIN / 8]))) {
+	/* A pointer at this place is none of flags and spin counts. */
+	if (s->words[0] & LOCK_WAITED_FOR && s->words[0] >> 44 != POINTER_TOP &&
+	    is_queued(s, s->words[LOCK_QUEUE / 8])) {
 		s->lock = at;
 		s->nr = 0;
 		return 1;
 	}
-	if (!try_read(at + config.layout.process_lock + PROCESS_LOCK_QUEUES, s->words,
-		      8 * NR_PROCESS_LOCKS))
+	at += config.layout.process_lock;
+	if (!try_read(at, s->words, 8 * (1 + NR_PROCESS_LOCKS)))
 		return 0;
 	for (uint32_t i = 0; i < NR_PROCESS_LOCKS; i++) {
-		if (is_queued(s, s->words[i])) {
-			s->lock = at + config.layout.process_lock;
+		if (s->words[0] >> (PROCESS_LOCK_WAITER + i) & 1 && is_queued(s, s->words[1 + i])) {
+			s->lock = at;
 			s->nr = i;
+			at -= config.layout.process_lock;
 			return try_read(at + config.layout.process_id, &s->epid, 8) &&
 			       TERM_IS_PID(s->epid);
 		}

@@ -250,6 +250,13 @@ INLINE void sample_read(struct sample_scratch *s, const struct user_regs *r)
 		fill_cstack(&s->cstack, &s->walk, r);
 }
 
+INLINE void emit_part(void *rb, void *rec, uint64_t size, uint64_t max_size)
+{
+	FORGET(size); /* else the compiler joins the comparison with the caller's */
+	if (size <= max_size)
+		bpf_ringbuf_output(rb, rec, size, BPF_RB_NO_WAKEUP);
+}
+
 /* Emits the records of a sample, with this time: what belongs to it, and then the sample.  If the
  * ring is full for the former, the sample says that it is missing. */
 INLINE void sample_emit(struct sample_scratch *s, uint64_t ts_ns)
@@ -264,13 +271,11 @@ INLINE void sample_emit(struct sample_scratch *s, uint64_t ts_ns)
 		return;
 	}
 	s->gap.h.ts_ns = s->cstack.h.ts_ns = w->rec.h.ts_ns = ts_ns;
-	FORGET(size);
-	if (size && size <= sizeof(s->gap))
-		bpf_ringbuf_output(rb, &s->gap, size, BPF_RB_NO_WAKEUP);
+	if (size)
+		emit_part(rb, &s->gap, size, sizeof(s->gap));
 	size = s->cstack.h.size;
-	FORGET(size);
-	if (size && size <= sizeof(s->cstack))
-		bpf_ringbuf_output(rb, &s->cstack, size, BPF_RB_NO_WAKEUP);
+	if (size)
+		emit_part(rb, &s->cstack, size, sizeof(s->cstack));
 	if (nr > WALK_MAX_ADDRS)
 		nr = WALK_MAX_ADDRS;
 	w->rec.h.size = sizeof(w->rec) + nr * 8;

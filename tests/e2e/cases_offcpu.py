@@ -21,7 +21,7 @@ class OffCpu:
     def __init__(self, ctx, node, *args, during=None, seconds=6, command=("record", "--mode", "offcpu",
                                                                            "--by", "process")):
         process = ctx.ebeam.popen(*command, "-p", node.os_pid, "-d", seconds, "-j", *args)
-        time.sleep(1.5)
+        wait_until_attached(process)
         self.truth = during() if during else None
         out, err = process.communicate(timeout=90)
         self.err = err.decode()
@@ -38,6 +38,20 @@ class OffCpu:
 
     def margin(self, *kinds):
         return sum(self.data["margin_by_kind"].get(k, 0) for k in kinds)
+
+
+def wait_until_attached(process):
+    """Until ebeam has its tracepoints, which takes as long as names of functions are looked for."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end and process.poll() is None:
+        for fd in os.listdir(f"/proc/{process.pid}/fdinfo"):
+            try:
+                with open(f"/proc/{process.pid}/fdinfo/{fd}", encoding="ascii") as f:
+                    if "sched_switch" in f.read():
+                        return
+            except OSError:
+                pass
+        time.sleep(0.05)
 
 
 def check_near(seen, truth, share, what, margin=0):
@@ -82,7 +96,7 @@ def estimated(ctx):
 
 @case("what the kernel counts of the schedulers: blocked and runnable, within 10 %")
 def schedstat(ctx):
-    node = ctx.new_node(args=("+S", "4:4"))
+    node = ctx.new_node(flags=("+S", "4:4"))
 
     def read():
         sums = {}
@@ -114,7 +128,7 @@ def schedstat(ctx):
 
 @case("writers of one table: their waits have its name, also without symbols")
 def tables(ctx):
-    node = ctx.new_node(args=("+S", "4:4"))
+    node = ctx.new_node(flags=("+S", "4:4"))
     off = OffCpu(ctx, node, during=lambda: node.ask("blocked", "writers", 4, 4000), seconds=7)
     named, all_ns = 0, 0
     for s in off.data["stacks"]:
@@ -151,7 +165,7 @@ def text(ctx):
     node = ctx.new_node()
     load_nifs(ctx, node)
     process = ctx.ebeam.popen("record", "--mode", "offcpu", "-p", node.os_pid, "-d", 4, "-f", "text")
-    time.sleep(1)
+    wait_until_attached(process)
     node.ask("blocked", "sleeps", 20, 50000)
     out, err = (b.decode() for b in process.communicate(timeout=60))
     check_equal(process.returncode, 0, err)
@@ -159,7 +173,7 @@ def text(ctx):
     check(re.search(r"^ +\[sleep\] ", out, re.M), out)
     check(re.search(r"^Time off CPUs: [\d.]+ m?s( \+- [\d.]+ [mun]?s)?  complete ", err, re.M), err)
     process = ctx.ebeam.popen("locks", "-p", node.os_pid, "-d", 4)
-    time.sleep(1)
+    wait_until_attached(process)
     node.ask("blocked", "locked", 2, 10, 30000)
     out, err = (b.decode() for b in process.communicate(timeout=60))
     check_equal(process.returncode, 0, err)

@@ -169,6 +169,7 @@ void native_kinds_add(struct native_kinds *k, const char *symbol)
 	if (kind == SAMPLE_LOCK) {
 		k->lock = true;
 		k->process_lock |= begins(symbol, "erts_proc_lock_");
+		k->mutex |= begins(symbol, "pthread_mutex_") || begins(symbol, "__pthread_mutex_");
 		if (k->outermost == SAMPLE_WAIT) /* ethr_event_wait(), for the lock */
 			k->outermost = NR_SAMPLE_KINDS;
 	} else if (kind == SAMPLE_FULL_GC) {

@@ -18,7 +18,7 @@
 struct native_kinds {
 	enum sample_kind outermost; /* kind by the outermost that has one; NR_SAMPLE_KINDS = none */
 	bool full_gc, lock;	    /* one of them is of a full-sweep collection, takes a lock */
-	bool process_lock;	    /* and that is one of a process */
+	bool process_lock, mutex;   /* and that is one of a process, a mutex of the C library */
 };
 #define NATIVE_KINDS_NONE ((struct native_kinds){.outermost = NR_SAMPLE_KINDS})
 

@@ -389,7 +389,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	for (unsigned int i = raw->nr_kernel; i-- > first_kernel_frame(r, raw);)
 		frame_push(&l, frame_of_kernel(r, names, raw->addrs[i]));
 	if (raw->lock)
-		resolve_lock(r, names, &l, raw, evidence.native.lock);
+		resolve_lock(r, names, &l, raw, &evidence.native);
 	out->status = final_status(raw, &l, thread->type);
 	forget_native(r);
 	return 0;

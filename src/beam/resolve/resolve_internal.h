@@ -135,9 +135,9 @@ void push_return(struct beam_resolver *r, struct names *names, struct frame_list
 
 /* ---- resolve_lock.c ---- */
 /* The lock that a thread off its CPU waited for: pushes a frame with its name, and makes the kind
- * that of its class.  is_lock: functions of its stack take a lock. */
+ * that of its class.  k: what the functions of its stack say. */
 void resolve_lock(struct beam_resolver *r, struct names *names, struct frame_list *l,
-		  const struct rec_raw_sample *raw, bool is_lock);
+		  const struct rec_raw_sample *raw, const struct native_kinds *k);
 
 /* ---- resolve_event.c ---- */
 int resolve_event(struct resolver *base, struct names *names, const struct rec_raw_event *raw,

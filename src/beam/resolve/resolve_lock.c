@@ -30,13 +30,12 @@ static void name_process_lock(struct beam_resolver *r, const struct rec_raw_samp
 
 /* Sets the name and returns the kind; NR_SAMPLE_KINDS = it is not known to be a lock. */
 static enum sample_kind place_of(struct beam_resolver *r, const struct rec_raw_sample *raw,
-				 bool is_lock, char *name)
+				 const struct native_kinds *k, char *name)
 {
 	const struct lock_place *p = lock_places_find(r->locks, raw->lock);
 
-	/* A futex in a variable of the VM may also be of a condition, and elsewhere it may be that
-	 * of the thread's own event. */
-	if (raw->lock_nr == RAW_LOCK_FUTEX && (!p || (p->lock_class == LOCK_CLASS_VM && !is_lock)))
+	/* A futex may be that of a condition, or of the thread's own event. */
+	if (raw->lock_nr == RAW_LOCK_FUTEX && !k->mutex && (!p || p->lock_class == LOCK_CLASS_VM))
 		return NR_SAMPLE_KINDS;
 	if (p)
 		snprintf(name, NAME_SIZE, "[lock of %s]", p->name);
@@ -46,7 +45,7 @@ static enum sample_kind place_of(struct beam_resolver *r, const struct rec_raw_s
 }
 
 void resolve_lock(struct beam_resolver *r, struct names *names, struct frame_list *l,
-		  const struct rec_raw_sample *raw, bool is_lock)
+		  const struct rec_raw_sample *raw, const struct native_kinds *k)
 {
 	enum sample_kind kind = SAMPLE_OFF_LOCK_PROCESS, before = l->out->kind;
 	char name[NAME_SIZE];
@@ -54,7 +53,7 @@ void resolve_lock(struct beam_resolver *r, struct names *names, struct frame_lis
 	if (raw->lock_epid)
 		name_process_lock(r, raw, name, sizeof(name));
 	else
-		kind = place_of(r, raw, is_lock, name);
+		kind = place_of(r, raw, k, name);
 	if (kind == NR_SAMPLE_KINDS)
 		return;
 	/* Functions may tell more than the place: so which table a lock of a tree belongs to is not
