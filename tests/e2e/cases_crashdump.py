@@ -5,7 +5,10 @@ pids of a release may be too large for an older one."""
 import glob
 import json
 import os
+import random
+import re
 import shutil
+import struct
 import subprocess
 import time
 
@@ -161,6 +164,40 @@ def churn(ctx):
         check(answer["processes"] > 30, f"{answer}")
         check_equal(answer["warnings"], 0, said)
         print(f"    {said.strip()}")
+
+
+def damage(core, dump, rng, number):
+    """Overwrites words of objects on heaps."""
+    with open(core, "rb") as f:
+        data = bytearray(f.read())
+    with open(dump, "rb") as f:
+        objects = [int(a, 16) for a in re.findall(rb"^([0-9A-F]{8,12}):[tlMYE]", f.read(), re.M)]
+    heads = [struct.unpack_from("<IIQQQQ", data, struct.unpack_from("<Q", data, 32)[0] + 56 * i)
+             for i in range(struct.unpack_from("<H", data, 56)[0])]
+    segments = [(address, offset, size) for kind, _, offset, address, _, size in heads if kind == 1 and size]
+    for _ in range(number):
+        at = rng.choice(objects) + 8 * rng.randrange(4)
+        for address, offset, size in segments:
+            if address <= at < address + size - 8:
+                word = rng.choice([0, 2**64 - 1, rng.randrange(2**64), rng.randrange(2**24) << 6,
+                                   rng.choice(objects) + rng.choice([1, 2])])
+                struct.pack_into("<Q", data, at - address + offset, word)
+    with open(core, "wb") as f:
+        f.write(data)
+
+
+@case("core files with damaged heaps: it ends, in time", otp="one", alone=True)
+def damaged(ctx):
+    node, _ = zoo(ctx)
+    core = path(ctx, "damaged-core")
+    rng = random.Random(1)
+    ctx.ebeam.ok("core", "-p", node.os_pid, "-o", core)
+    file, _ = dump(ctx, "--core", core)
+    for number in (10, 100, 1000, 10000):
+        damage(core, file, rng, number)
+        done = ctx.ebeam.run("crashdump", "--core", core, "-o", file, timeout=100)
+        check(done.code in (0, 6), f"{number} words: {done}")
+        print(f"    {number} words more: {done.err.strip().splitlines()[-1]}")
 
 
 @case("disk full, no file, not there: a clear error, and no half file", otp="one")
