@@ -189,7 +189,6 @@ INLINE bool is_idle(uint64_t syscall, uint64_t *epid)
 /* Offset of `q` in ethr_mutex_base_ (ethr_mutex.h): flgs, spin counts, qlck, q.  qlck is a mutex of
  * the C library; builds with spin locks there are not known. */
 #define LOCK_QUEUE	48
-#define POINTER_TOP	7	   /* of addresses of libraries and mapped memory, 0x7xxxxxxxxxxx */
 #define LOCK_WAITED_FOR (3u << 29) /* in flgs: ETHR_RWMTX_W_WAIT_FLG__, ETHR_RWMTX_R_WAIT_FLG__ */
 #define STACK_SIZE	(1u << 20)
 /* erts_proc_lock_t (erl_process_lock.h): flags, of which one says that a lock has waiters, and a queue
@@ -227,6 +226,12 @@ INLINE bool is_queued(const struct lock_scan *s, uint64_t q)
 	return found && q;
 }
 
+/* Of executables, the heap, libraries, mapped memory: 0x5xxxxxxxxxxx, 0x7xxxxxxxxxxx. */
+INLINE bool is_pointer(uint64_t word)
+{
+	return word >> 47 == 0 && word >> 44 >= 5;
+}
+
 /* Is it the address of a lock in whose queue the thread is, or of a process with such a lock?
  * Then 1, and it is noted. */
 GLOBAL_FN int off_is_lock(uint64_t at)
@@ -238,7 +243,7 @@ GLOBAL_FN int off_is_lock(uint64_t at)
 	if (!try_read(at, s->words, LOCK_QUEUE + 8))
 		return 0;
 	/* A pointer at this place is none of flags and spin counts. */
-	if (s->words[0] & LOCK_WAITED_FOR && s->words[0] >> 44 != POINTER_TOP &&
+	if (s->words[0] & LOCK_WAITED_FOR && !is_pointer(s->words[0]) &&
 	    is_queued(s, s->words[LOCK_QUEUE / 8])) {
 		s->lock = at;
 		s->nr = 0;

@@ -42,6 +42,11 @@ bool off_cpu_parts(const struct rec_raw_off_cpu *raw, enum sample_kind kind,
 		runnable_ns = raw->h.ts_ns - MAX(raw->woken_ns, raw->since_ns);
 	p = off_cpu_chance(raw);
 	*waited = part_of(kind, ns - runnable_ns, p);
+	/* Schedulers yield, too, while they spin for work. */
+	if (yielded && kind == SAMPLE_WAIT) {
+		*runnable = part_of(kind, runnable_ns, p);
+		return true;
+	}
 	*runnable = part_of(yielded	? SAMPLE_OFF_YIELDED
 			    : preempted ? SAMPLE_OFF_PREEMPTED
 					: SAMPLE_OFF_WOKEN,

@@ -50,6 +50,10 @@ void resolve_lock(struct beam_resolver *r, struct names *names, struct frame_lis
 	enum sample_kind kind = SAMPLE_OFF_LOCK_PROCESS, before = l->out->kind;
 	char name[NAME_SIZE];
 
+	/* A thread without a process, in no function that takes a lock: another structure of the VM
+	 * that points to its event looks like a queue. */
+	if (before == SAMPLE_WAIT)
+		return;
 	if (raw->lock_epid)
 		name_process_lock(r, raw, name, sizeof(name));
 	else

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 
 /* Kernel functions that tell what is waited for, by the beginning of their names; the row that
@@ -125,6 +126,9 @@ enum sample_kind kind_of_wait(const struct kind_evidence *e)
 	for (size_t i = 0; e->entry && i < ARRAY_SIZE(progress); i++)
 		if (begins(e->entry, progress[i]))
 			return SAMPLE_OFF_PROGRESS;
+	/* It spins, or goes to sleep. */
+	if (!e->raw->epid && !e->raw->port_id && e->raw->sleep_flags & SSI_FLG_WAITING)
+		return SAMPLE_WAIT;
 	if (e->raw->epid || e->raw->port_id)
 		return kind;
 	/* What has no process waits for work in these; files and page faults hold it up. */

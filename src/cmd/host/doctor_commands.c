@@ -47,7 +47,7 @@ enum how {
 	NR_HOW
 };
 
-enum needs { NEEDS_SAMPLES = 1, NEEDS_CALLS = 2, NEEDS_MEMORY_ONLY = 4 };
+enum needs { NEEDS_SAMPLES = 1, NEEDS_CALLS = 2, NEEDS_MEMORY_ONLY = 4, NEEDS_OFF_CPU = 8 };
 
 static uint64_t all_kinds(void)
 {
@@ -102,6 +102,8 @@ static const struct command_row {
 	{"record", "where the CPU goes", NULL, HOW_EVENTS, NEEDS_SAMPLES},
 	{"record --mode", "where garbage, messages, memory of malloc come from", mode_kinds,
 	 HOW_STACKS, 0},
+	{"record offcpu", "what blocks threads (record --mode offcpu, locks)", NULL, HOW_EVENTS,
+	 NEEDS_OFF_CPU},
 	{"events", "what happens in the VM", all_kinds, HOW_EVENTS, 0},
 	{"gc", "pauses of garbage collection", gc_kinds, HOW_EVENTS, 0},
 	{"msg", "who sends to whom", msg_kinds, HOW_EVENTS, 0},
@@ -116,6 +118,7 @@ static const struct command_row {
 
 /* Programs that are not for a kind of events; each list ends with NULL. */
 static const char *const sampling[] = {"sample_cpu", NULL};
+static const char *const off_cpu[] = {"off_switch", "off_waking", "off_finish", NULL};
 static const char *const watching_code[] = {"code_changed", NULL};
 static const char *const calling[] = {"call_breakpoint", "call_function", "call_function_return",
 				      NULL};
@@ -160,8 +163,8 @@ static bool is_wanted(void *arg, const char *program)
 		    strcmp(plan->points[i].program, program) == 0)
 			return true;
 	return x->how == HOW_EVENTS &&
-	       (is_any_of(sampling, program) || is_any_of(calling, program) ||
-		is_any_of(watching_code, program));
+	       (is_any_of(sampling, program) || is_any_of(off_cpu, program) ||
+		is_any_of(calling, program) || is_any_of(watching_code, program));
 }
 
 static const struct layout_table *newest_layout(void)
@@ -506,6 +509,8 @@ static void judge(struct verdict *v, const struct examination *x, const struct c
 	}
 	if (c->needs & NEEDS_SAMPLES)
 		judge_samples(v, x, none);
+	if (c->needs & NEEDS_OFF_CPU)
+		judge_programs(v, x, off_cpu, none, "no times off CPUs: ");
 	if (c->needs & NEEDS_CALLS)
 		judge_calls(v, x);
 	if (c->kinds) {
