@@ -77,8 +77,7 @@ const struct command commands[] = {
 	},
 	{
 		.name = "record",
-		.summary = "where a node spends CPU, GC, messages, time or memory of malloc: a "
-			   "flame graph",
+		.summary = "where a node spends CPU, GC, messages, time, malloc: a flame graph",
 		.args = "",
 		.description =
 			"Samples the whole Erlang stack, and the C function on top of it, of "
