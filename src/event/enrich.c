@@ -22,6 +22,7 @@
 #include "event/off_cpu.h"
 #include "event/record_queue.h"
 #include "event/slices.h"
+#include "event/vm_frames.h"
 
 struct sample_weight {
 	uint64_t from_ns;
@@ -162,7 +163,7 @@ static uint32_t process_of(struct enrich *e, const struct rec_raw_off_cpu *raw, 
 	return e->resolved.process;
 }
 
-static void tell_off_cpu(struct enrich *e, const struct rec_raw_off_cpu *raw)
+static void report_off_cpu(struct enrich *e, const struct rec_raw_off_cpu *raw)
 {
 	const struct rec_sample *of = &e->off.fields;
 	struct enrich_off_cpu t = {
@@ -198,7 +199,7 @@ static void enrich_off_cpu(struct enrich *e, const struct rec_raw_off_cpu *raw)
 	push_off_cpu(e, &waited, raw->h.ts_ns);
 	push_off_cpu(e, &runnable, raw->h.ts_ns);
 	if (e->take_off && !(raw->flags & OFF_CPU_PREEMPTED))
-		tell_off_cpu(e, raw);
+		report_off_cpu(e, raw);
 	e->off.os_tid = 0;
 }
 
@@ -240,37 +241,6 @@ static uint32_t kind_name(struct enrich *e, uint16_t kind)
 	return e->kind_names[kind];
 }
 
-static bool is_of_vm(enum frame_kind kind)
-{
-	return kind == FRAME_NATIVE || kind == FRAME_RUNTIME || kind == FRAME_KERNEL;
-}
-
-/* The stack without the VM's frames at its leaf. */
-static uint32_t without_vm(const struct enrich *e, uint32_t stack)
-{
-	const struct name_stack *s;
-	const struct name_frame *f;
-
-	for (; (s = names_stack(e->names, stack)); stack = s->parent) {
-		f = names_frame(e->names, s->frame);
-		if (!is_of_vm(names_function(e->names, f->function)->kind))
-			break;
-	}
-	return stack;
-}
-
-/* The stack of a process that will continue at `leaf`: `stack` without the frames of the VM's
- * scheduling code at its end, and with `leaf` as its leaf. */
-static uint32_t stack_with_leaf(struct enrich *e, uint32_t stack, uint32_t leaf)
-{
-	const struct name_stack *s;
-
-	stack = without_vm(e, stack);
-	s = names_stack(e->names, stack);
-	/* a sample of a dirty scheduler has the leaf already */
-	return s && s->frame == leaf ? stack : names_intern_stack(e->names, stack, leaf, NULL);
-}
-
 static bool same_function(const struct name_function *a, const struct name_function *b)
 {
 	return a->module_id == b->module_id && a->name_id == b->name_id && a->arity == b->arity;
@@ -280,7 +250,7 @@ static bool same_function(const struct name_function *a, const struct name_funct
  * as its leaf.  Without a walked stack, the caller is the only other frame. */
 static uint32_t stack_of_call(struct enrich *e, uint32_t walked, const struct resolved_call *c)
 {
-	uint32_t stack = without_vm(e, walked), frame;
+	uint32_t stack = vm_frames_cut(e->names, walked), frame;
 	const struct name_stack *s = names_stack(e->names, stack);
 
 	if (s && same_function(names_function(e->names, names_frame(e->names, s->frame)->function),
@@ -335,7 +305,7 @@ static void enrich_event(struct enrich *e, const struct rec_raw_event *raw)
 	if (raw->flags & RAW_EVENT_STACK && is_ahead(e, raw->h.ts_ns, raw->os_tid)) {
 		stack = e->stack.stack;
 		if (v.leaf)
-			stack = stack_with_leaf(e, stack, v.leaf);
+			stack = vm_frames_leaf(e->names, stack, v.leaf);
 	}
 	record_queue_define(&e->queue, e->names);
 	rec = record_queue_push(&e->queue, REC_EVENT, sizeof(*rec) + 8 * (size_t)v.nr_values,

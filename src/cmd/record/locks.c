@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam locks`: locks of the VM that its threads wait for in the kernel, and what CPUs do for them.
+ * `ebeam locks`: locks of the VM that threads wait for in the kernel, and what CPUs do for them.
  * A recording as of --mode offcpu, of futexes only, and of samples of the CPUs; each wait is added
  * up as it comes.
  */
@@ -47,7 +47,7 @@ static bool is_lock(enum sample_kind kind)
 	return kind >= SAMPLE_OFF_LOCK_ETS && kind <= SAMPLE_OFF_LOCK;
 }
 
-/* The state frame at the leaf, "[lock of ...]" or "[main lock of ...]": id of its text, 0 = none. */
+/* The state frame at the leaf, "[lock of ...]" or the like: id of its text, 0 = none. */
 static uint32_t lock_of(const struct names *names, uint32_t stack)
 {
 	const struct name_stack *s = names_stack(names, stack);

@@ -59,7 +59,7 @@ double recording_own_cpu(struct recording *r);
 
 /* In a mode of times off CPUs, before the first drain: `take` is called for each. */
 void recording_on_off_cpu(struct recording *r, enrich_off_cpu_fn *take, void *arg);
-/* Before recording_snapshot(): the dictionary; sum of the weights of a kind of samples; a counter of
+/* Before recording_snapshot(): the dictionary; sum of the weights of a kind of samples; counters of
  * losses. */
 const struct names *recording_names(const struct recording *r);
 uint64_t recording_kind(const struct recording *r, enum sample_kind kind);

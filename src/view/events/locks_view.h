@@ -20,8 +20,7 @@ struct locks_answer {
 	/* CPU time of taking and releasing locks, spinning for them included, as samples of CPUs
 	 * saw it; of so many samples. */
 	uint64_t spin_ns, spin_samples;
-	uint64_t
-		not_copied_ns; /* waits in futexes of which it is not known whether they are locks */
+	uint64_t not_copied_ns; /* waits in futexes that may be locks */
 	uint64_t overflows;
 	const struct lock_row *locks, *waiters, *releasers; /* most time first */
 	size_t nr_locks, nr_waiters, nr_releasers;

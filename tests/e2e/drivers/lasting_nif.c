@@ -54,7 +54,7 @@ static term last(struct environment *env, int argc, const term argv[])
 
 static struct mutex *shared;
 
-/* locked(Microseconds, _) -> {Begin, Taken}, in nanoseconds: takes a lock, sleeps, and releases it */
+/* locked(Microseconds, _) -> {Begin, Taken}, in nanoseconds: takes a lock, and sleeps */
 static term locked(struct environment *env, int argc, const term argv[])
 {
 	int64_t begin = now(), taken;
