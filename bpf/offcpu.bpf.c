@@ -177,8 +177,8 @@ INLINE bool is_idle(uint64_t syscall, uint64_t *epid)
 }
 
 /*
- * Which lock of the VM the current thread waits for.  A mutex is that of the C library: its futex is
- * its first word.  For other locks each thread has one event (ethr_ts_event: next, prev, event;
+ * Which lock of the VM the current thread waits for.  A mutex is that of the C library: its futex
+ * is its first word.  For other locks each thread has one event (ethr_ts_event: next, prev, event;
  * ethread.h), on whose futex it waits, and which is in the queue of the lock, a circular list: the
  * lock points to one of its elements.  So a lock is told by its pointer; its address is on the
  * stack, or in a register, of the function that waits.
@@ -191,8 +191,8 @@ INLINE bool is_idle(uint64_t syscall, uint64_t *epid)
 #define LOCK_QUEUE	48
 #define LOCK_WAITED_FOR (3u << 29) /* in flgs: ETHR_RWMTX_W_WAIT_FLG__, ETHR_RWMTX_R_WAIT_FLG__ */
 #define STACK_SIZE	(1u << 20)
-/* erts_proc_lock_t (erl_process_lock.h): flags, of which one says that a lock has waiters, and a queue
- * for each lock: main, msgq, btm, status, trace. */
+/* erts_proc_lock_t (erl_process_lock.h): flags, of which one says that a lock has waiters, and a
+ * queue for each lock: main, msgq, btm, status, trace. */
 #define PROCESS_LOCK_WAITER 5
 #define NR_PROCESS_LOCKS    5
 struct lock_scan {

@@ -18,6 +18,8 @@
 #include <stdint.h>
 #endif
 
+#include "abi/event_words.h"
+
 #define EBEAM_MAX_RECORD_SIZE 65528u /* bytes, header included; a multiple of 8 */
 
 enum rec_type {
@@ -97,7 +99,8 @@ enum stack_source {
 #define RAW_SAMPLE_EVENT     0x8u /* not a sample: the stack of the event that comes next */
 /* A system task or signal is handled while a literal area is collected. */
 #define RAW_SAMPLE_LITERALS 0x10u
-/* Not of a CPU: the thread as it left its CPU; a REC_RAW_OFF_CPU with its time and thread follows. */
+/* Not of a CPU: the thread as it left its CPU; a REC_RAW_OFF_CPU with its time and thread
+ * follows. */
 #define RAW_SAMPLE_OFF_CPU 0x20u
 
 /*
@@ -142,8 +145,8 @@ struct rec_raw_sample {
 	uint8_t status;		 /* enum sample_status */
 	uint8_t flags;		 /* RAW_SAMPLE_* */
 	uint8_t lock_nr;	 /* of lock_epid: number of its lock; or RAW_LOCK_FUTEX */
-	/* Off a CPU, in a futex: address of the lock of the VM in whose queue the thread is, and the
-	 * process whose lock it is, or 0; or address of the futex, which may be a lock. */
+	/* Off a CPU, in a futex: address of the lock of the VM in whose queue the thread is, and
+	 * the process whose lock it is, or 0; or address of the futex, which may be a lock. */
 	uint64_t lock, lock_epid;
 	uint64_t addrs[];
 };
@@ -278,48 +281,6 @@ enum event_field_type {
 #define EVENT_MAX_FIELDS 12
 #define EVENT_TEXT_WORDS 4		       /* 32 bytes, NUL terminated if shorter */
 #define EVENT_UNKNOWN	 0xffffffffffffffffull /* of a number: not known */
-
-/* Values of FIELD_WORD: EVENT_WORD(id, text). */
-#define EVENT_WORDS(EVENT_WORD)                                                                    \
-	EVENT_WORD(IN, "in")                                                                       \
-	EVENT_WORD(OUT, "out")                                                                     \
-	EVENT_WORD(IN_EXITING, "in_exiting")                                                       \
-	EVENT_WORD(OUT_EXITING, "out_exiting")                                                     \
-	EVENT_WORD(OUT_EXITED, "out_exited")                                                       \
-	EVENT_WORD(WAITING, "waiting")                                                             \
-	EVENT_WORD(RUNNABLE, "runnable")                                                           \
-	EVENT_WORD(SUSPENDED, "suspended")                                                         \
-	EVENT_WORD(MBC, "mbc")                                                                     \
-	EVENT_WORD(SBC, "sbc")                                                                     \
-	EVENT_WORD(MINOR, "minor")                                                                 \
-	EVENT_WORD(MAJOR, "major")                                                                 \
-	EVENT_WORD(NODEUP, "nodeup")                                                               \
-	EVENT_WORD(NODEDOWN, "nodedown")                                                           \
-	EVENT_WORD(VISIBLE, "visible")                                                             \
-	EVENT_WORD(HIDDEN, "hidden")                                                               \
-	EVENT_WORD(ACTIVE, "active")                                                               \
-	EVENT_WORD(INACTIVE, "inactive")                                                           \
-	EVENT_WORD(ERROR, "error")                                                                 \
-	EVENT_WORD(EXIT, "exit")                                                                   \
-	EVENT_WORD(THROW, "throw")                                                                 \
-	EVENT_WORD(CAUGHT, "caught")                                                               \
-	EVENT_WORD(UNCAUGHT, "uncaught")                                                           \
-	EVENT_WORD(MALLOC, "malloc")                                                               \
-	EVENT_WORD(CALLOC, "calloc")                                                               \
-	EVENT_WORD(REALLOC, "realloc")                                                             \
-	EVENT_WORD(MEMALIGN, "memalign")                                                           \
-	EVENT_WORD(POSIX_MEMALIGN, "posix_memalign")                                               \
-	EVENT_WORD(MMAP, "mmap")                                                                   \
-	EVENT_WORD(FREE, "free")                                                                   \
-	EVENT_WORD(MUNMAP, "munmap")                                                               \
-	EVENT_WORD(GONE, "gone")
-enum event_word {
-	EVENT_WORD_NONE = 0,
-#define EVENT_WORD_ID(id, text) EVENT_WORD_##id,
-	EVENT_WORDS(EVENT_WORD_ID)
-#undef EVENT_WORD_ID
-		NR_EVENT_WORDS
-};
 
 /* Copy of words that a list or boxed term points to.  blocks[] of a record first has those of the
  * event's own terms, then those that the copied words point to, breadth first. */

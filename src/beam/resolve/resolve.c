@@ -307,8 +307,8 @@ static bool raw_is_sane(const struct rec_raw_sample *raw)
 	       raw->h.size >= sizeof(*raw) + 8 * nr;
 }
 
-/* Index of the first kernel frame that is shown: as a thread leaves its CPU, the program that copies
- * it, the tracepoint and the functions that switch are the same for all. */
+/* Index of the first kernel frame that is shown: as a thread leaves its CPU, the program that
+ * copies it, the tracepoint and the functions that switch are the same for all. */
 static unsigned int first_kernel_frame(struct beam_resolver *r, const struct rec_raw_sample *raw)
 {
 	unsigned int first = 0;

@@ -263,9 +263,9 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_MODE] = {0, "mode", "MODE",
 		"what is recorded", "cpu", NAME(mode, word_mode)},
 	[OPTION_WEIGHT] = {0, "weight", "WHAT",
-		"of --mode gc: time, or words that it reclaimed; of alloc: words that are allocated, or "
-		"that survived, or bytes of large binaries; of malloc: bytes, or leak",
-		"the first of these", NAME(weight, word_weight)},
+		"of --mode gc: time, or words that it reclaimed; of alloc: words that are "
+		"allocated, or that survived, or bytes of large binaries; of malloc: bytes, or "
+		"leak", "the first of these", NAME(weight, word_weight)},
 	[OPTION_LEAK] = {0, "leak", NULL,
 		"of --mode malloc: only what is never freed; the same as --weight leak", NULL,
 		FLAG(leak)},
