@@ -184,6 +184,7 @@ INLINE bool is_idle(uint64_t syscall, uint64_t *epid)
  * stack, or in a register, of the function that waits.
  */
 #define TSE_FUTEX   16 /* offset in ethr_ts_event of the futex */
+#define TSE_SIZE    64 /* of ethr_ts_event: a cache line */
 #define LOCK_QUEUED 8  /* elements of the queue that are compared: this thread and the next ones */
 #define LOCK_WORDS  96 /* words of the stack that are searched: frames of the waiting functions */
 /* Offset of `q` in ethr_mutex_base_ (ethr_mutex.h): flgs, spin counts, qlck, q.  qlck is a mutex of
@@ -242,9 +243,10 @@ GLOBAL_FN int off_is_lock(uint64_t at)
 		return 0;
 	if (!try_read(at, s->words, LOCK_QUEUE + 8))
 		return 0;
-	/* A pointer at this place is none of flags and spin counts. */
+	/* A pointer at this place is none of flags and spin counts.  The futex of the thread's own
+	 * event looks like flags, and what follows that event may be the event of another. */
 	if (s->words[0] & LOCK_WAITED_FOR && !is_pointer(s->words[0]) &&
-	    is_queued(s, s->words[LOCK_QUEUE / 8])) {
+	    at - s->queue[0] >= TSE_SIZE && is_queued(s, s->words[LOCK_QUEUE / 8])) {
 		s->lock = at;
 		s->nr = 0;
 		return 1;

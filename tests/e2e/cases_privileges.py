@@ -3,7 +3,6 @@
 with one less; what else may forbid it is said, with the fix.  Also run on other kernels
 (tests/kernels)."""
 import os
-import platform
 import re
 import shutil
 import struct
@@ -11,7 +10,7 @@ import sys
 import threading
 
 from ebeam import FEW_CAPABILITIES, NOBODY, as_nobody
-from harness import case, check, check_equal, check_in, patience
+from harness import case, check, check_equal, check_in, linux, patience
 
 SIDE_BY_SIDE = IN_TURN = True
 
@@ -54,7 +53,7 @@ def works(result):
 
 def table():
     """command -> capabilities, of the kernel that runs."""
-    multi = tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups())) >= (6, 6)
+    multi = linux() >= (6, 6)
     with open(PAGE) as f:
         text = f.read()
     found = {}

@@ -5,6 +5,8 @@ A case is a function with @case("what must hold"); it takes a Context and assert
 friends.  A case that cannot run here raises Skip with the reason.  Whatever a case starts is
 registered with ctx.cleanup() and undone, last first, however the case ends.
 """
+import platform
+import re
 import signal
 import time
 import traceback
@@ -24,6 +26,11 @@ class CaseTimeout(Exception):
 
 CASES = []
 slowness = 1  # of this machine: each limit of time is that many times as long
+
+
+def linux():
+    """The kernel that runs: (6, 1)."""
+    return tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups()))
 
 
 def patience(seconds):

@@ -270,7 +270,9 @@ static void choose(struct ebeam_bpf *skel, const struct part *part)
 
 	bpf_object__for_each_program(p, skel->obj)
 	{
-		if (is_wanted(part->choice, bpf_program__name(p)))
+		const char *name = bpf_program__name(p);
+
+		if (is_wanted(part->choice, name) && programs_fit(part->kernel, name))
 			bpf_program__set_autoload(p, wanted++ % part->of == part->nr);
 		uprobe_prepare(p, is_multi(part, p));
 	}

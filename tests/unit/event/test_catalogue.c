@@ -54,7 +54,7 @@ static void test_fields(void **state)
 	const struct event_field *f = event_fields(EVENT_GC_MAJOR_END, &nr);
 
 	UNUSED(state);
-	assert_int_equal(nr, 5);
+	assert_int_equal(nr, 8);
 	assert_string_equal(f[0].name, "reclaimed");
 	assert_string_equal(f[3].name, "duration_ns");
 	assert_int_equal(f[3].type, FIELD_NS);

@@ -314,7 +314,7 @@ static void commands_are_found_by_unambiguous_prefix(void **state)
 
 	UNUSED(state);
 	assert_string_equal(command_find("list", &err)->name, "list");
-	assert_string_equal(command_find("l", &err)->name, "list");
+	assert_string_equal(command_find("li", &err)->name, "list");
 	assert_string_equal(command_find("doc", &err)->name, "doctor");
 	assert_string_equal(command_find("rec", &err)->name, "record");
 	assert_null(command_find("re", &err));
