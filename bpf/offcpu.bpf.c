@@ -322,7 +322,7 @@ INLINE void off_copy(void *ctx, struct off_thread *t)
 	w->rec.syscall = t->head.now.syscall;
 	kernel_stack(ctx, w);
 	sample_read(&t->copy, &r);
-	if (r.orig_ax == SYSCALL_FUTEX)
+	if (r.orig_ax == SYSCALL_FUTEX && !(t->head.now.flags & OFF_CPU_PREEMPTED))
 		off_lock(t, &r);
 	t->head.now.flags |= OFF_CPU_COPIED;
 	t->head.sums.copied++;
@@ -377,8 +377,11 @@ INLINE bool off_begin(void *ctx, bool preempt, uint64_t ts_ns)
 	/* orig_ax is the number of an interrupt, inverted, or -1, if it is no system call. */
 	t->head.now.syscall = (int64_t)syscall >= 0 ? (uint32_t)syscall + 1 : 0;
 	t->head.now.every = flags & OFF_CPU_IDLE ? 0 : every;
-	if (t->head.now.every)
+	if (t->head.now.every) {
 		off_copy(ctx, t);
+		/* Until now it was on its CPU. */
+		t->head.now.since_ns = bpf_ktime_get_ns();
+	}
 	return true;
 }
 
@@ -395,7 +398,7 @@ INLINE void off_add(struct off_thread *t, uint64_t ts_ns)
 	}
 	if (now->flags & OFF_CPU_PREEMPTED)
 		runnable = ns;
-	else if (now->woken_ns > now->since_ns && now->woken_ns < ts_ns)
+	else if (now->woken_ns >= now->since_ns && now->woken_ns < ts_ns)
 		runnable = ts_ns - now->woken_ns;
 	sums->runnable_ns += runnable;
 	if (now->flags & OFF_CPU_IDLE) {
@@ -459,6 +462,10 @@ INLINE bool off_end(uint32_t tid, uint64_t ts_ns, bool goes_on)
 	now = &t->head.now;
 	if (!now->since_ns || ts_ns < now->since_ns)
 		return false;
+	/* A thread that waits does not come back without being woken: that was before this was
+	 * noted. */
+	if (!goes_on && !(now->flags & OFF_CPU_PREEMPTED) && now->woken_ns < now->since_ns)
+		now->woken_ns = now->since_ns;
 	off_add(t, ts_ns);
 	if (goes_on)
 		now->flags |= OFF_CPU_GOES_ON;

@@ -177,7 +177,7 @@ static void report_off_cpu(struct enrich *e, const struct rec_raw_off_cpu *raw)
 		.waker = process_of(e, raw, raw->waker_epid),
 	};
 
-	if (raw->woken_ns > raw->since_ns && raw->woken_ns <= raw->h.ts_ns)
+	if (raw->woken_ns >= raw->since_ns && raw->woken_ns <= raw->h.ts_ns)
 		t.runnable_ns = raw->h.ts_ns - raw->woken_ns;
 	e->take_off(e->take_off_arg, &t);
 }

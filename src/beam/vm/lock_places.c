@@ -18,8 +18,9 @@
 #include "beam/vm/ets.h"
 #include "beam/vm/ports.h"
 
-/* Least pause between two readings of all places. */
-#define REREAD_NS 2000000000ull
+/* Least pause between two readings of all places, and how many times longer than a reading. */
+#define REREAD_NS   2000000000ull
+#define REREAD_REST 20u
 /* sizeof(erts_rwmtx_t), sizeof(erts_mtx_t), and the slot of a lock of a hash table
  * (DbTableHashFineLockSlot, two cache lines): without lock counting. */
 #define RWMTX_SIZE 80u
@@ -29,8 +30,10 @@
 
 struct lock_places {
 	struct beam_node *n;
-	VEC(struct lock_place) v; /* by start */
-	uint64_t read_ns;	  /* 0 = not yet */
+	VEC(struct lock_place) v; /* by start; none lies in another */
+	uint64_t read_ns;	  /* when; 0 = not yet */
+	uint64_t took_ns;
+	struct lock_place variable; /* of the emulator, that was asked for last */
 };
 
 struct lock_places *lock_places_open(struct beam_node *n)
@@ -149,12 +152,12 @@ static void add_allocators(struct lock_places *l)
 	allocators_free(&all);
 }
 
-static void add_section(struct lock_places *l, const char *section)
+/* Is it a variable of the emulator?  Locks of tables, ports and allocators may be in there, too. */
+static bool is_in_section(const struct lock_places *l, const char *section, raddr addr)
 {
 	const struct elf_section *s = l->n->elf ? elf_file_section(l->n->elf, section) : NULL;
 
-	if (s)
-		add(l, l->n->bias + s->addr, s->size, LOCK_CLASS_VM, "");
+	return s && addr - (l->n->bias + s->addr) < s->size;
 }
 
 /* ---- look-up --------------------------------------------------------------------------------- */
@@ -168,15 +171,16 @@ static int by_start(const void *a, const void *b)
 
 static void read_all(struct lock_places *l)
 {
-	l->read_ns = clock_monotonic_ns();
+	uint64_t began_ns = clock_monotonic_ns();
+
 	l->v.len = 0;
 	add_tables(l);
 	add_ports(l);
 	add_allocators(l);
-	add_section(l, ".data");
-	add_section(l, ".bss");
 	if (l->v.len)
 		qsort(l->v.data, l->v.len, sizeof(*l->v.data), by_start);
+	l->read_ns = clock_monotonic_ns();
+	l->took_ns = l->read_ns - began_ns;
 }
 
 static struct lock_place *find(struct lock_places *l, raddr addr)
@@ -194,15 +198,34 @@ static struct lock_place *find(struct lock_places *l, raddr addr)
 	return low && addr < l->v.data[low - 1].end ? &l->v.data[low - 1] : NULL;
 }
 
+static bool may_read_again(const struct lock_places *l)
+{
+	uint64_t pause_ns = MAX(REREAD_NS, REREAD_REST * l->took_ns);
+
+	return !l->read_ns || clock_monotonic_ns() - l->read_ns >= pause_ns;
+}
+
+/* Where a table or a port was there may be another by now; allocators stay. */
 const struct lock_place *lock_places_find(struct lock_places *l, raddr addr)
 {
 	struct lock_place *p = find(l, addr);
 
-	if (!p && (!l->read_ns || clock_monotonic_ns() - l->read_ns >= REREAD_NS)) {
+	if (!p && (is_in_section(l, ".data", addr) || is_in_section(l, ".bss", addr))) {
+		if (!l->read_ns)
+			read_all(l);
+		p = find(l, addr);
+		if (p)
+			return p;
+		p = &l->variable;
+		p->start = addr;
+		p->end = addr + 1;
+		p->lock_class = LOCK_CLASS_VM;
+		snprintf(p->name, sizeof(p->name), "beam.smp+0x%" PRIx64, addr - l->n->bias);
+		return p;
+	}
+	if ((!p || p->lock_class != LOCK_CLASS_ALLOCATOR) && may_read_again(l)) {
 		read_all(l);
 		p = find(l, addr);
 	}
-	if (p && p->lock_class == LOCK_CLASS_VM)
-		snprintf(p->name, sizeof(p->name), "beam.smp+0x%" PRIx64, addr - l->n->bias);
 	return p;
 }

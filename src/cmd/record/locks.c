@@ -217,7 +217,8 @@ static int show(struct locks_run *run, struct error *err)
 {
 	uint64_t spins = recording_kind(run->recording, SAMPLE_LOCK);
 	struct locks_answer a = {
-		.duration_ns = clock_monotonic_ns() - recording_start_ns(run->recording),
+		.duration_ns =
+			recording_end_ns(run->recording) - recording_start_ns(run->recording),
 		.all = row_of(&run->stats.all),
 		.spin_samples = spins,
 		.spin_ns = spins * 1000000000ull / run->ctx->opt.freq,

@@ -36,6 +36,7 @@ struct recording {
 	uint64_t taken_ns; /* time of the last sample of processes */
 	unsigned int freq;
 	struct sample_limit limit;
+	struct sample_limit raised; /* as the limit was when fewer were taken last */
 	struct profile *profile;
 	struct capture_writer *writer;	  /* borrowed; NULL = none */
 	struct timeline_output *timeline; /* likewise */
@@ -302,13 +303,13 @@ static void add_number(struct recording *r, const char *key, uint64_t value)
 /* What was done to keep within --max-overhead. */
 static void say_limit(struct recording *r)
 {
-	const struct sample_limit *l = &r->limit;
+	const struct sample_limit *l = &r->raised;
 	struct strbuf text = STRBUF_INIT;
 
 	if (l->weight <= 1)
 		return;
 	strbuf_addf(&text,
-		    "to record all times off CPUs costs %.2f %% of %s, and --max-overhead allows "
+		    "to record times off CPUs costs %.2f %% of %s, and --max-overhead allows "
 		    "%.2f %%: of %" PRIu64 " times %" PRIu64 " were copied, and weighed for the "
 		    "others",
 		    l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
@@ -390,6 +391,11 @@ uint64_t recording_start_epoch_ns(const struct recording *r)
 	return r->live.start_epoch_ns;
 }
 
+uint64_t recording_end_ns(const struct recording *r)
+{
+	return r->end_ns;
+}
+
 uint64_t recording_start_ns(const struct recording *r)
 {
 	return r->live.start_ns;
@@ -418,6 +424,7 @@ void recording_keep_limit(struct recording *r)
 	    !sample_limit_step(l, &clocks))
 		return;
 	live_sample_less(&r->live, l->weight);
+	r->raised = *l;
 	if (r->mode)
 		return; /* said at the end: add_off_cpu() */
 	strbuf_addf(&text,

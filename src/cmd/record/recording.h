@@ -48,6 +48,7 @@ int recording_snapshot(struct recording *r, const struct snapshot_options *optio
 		       struct snapshot **out, struct error *err);
 uint64_t recording_start_epoch_ns(const struct recording *r);
 uint64_t recording_start_ns(const struct recording *r); /* CLOCK_MONOTONIC */
+uint64_t recording_end_ns(const struct recording *r);	/* after recording_finish() */
 /* Time of the first sample; 0 = none yet. */
 uint64_t recording_first_sample_ns(const struct recording *r);
 /* See live_sample_cost(). */
