@@ -40,7 +40,8 @@ INLINE uint64_t libc_stands_for(struct event_thread *t, uint64_t size)
 		return size;
 	n = count_of(EVENT_LIBC_ALLOC);
 	if (n) {
-		__sync_fetch_and_add(&n->size, size);
+		/* One huge mapping must not change the mean of all. */
+		__sync_fetch_and_add(&n->size, size < EBEAM_LIBC_EVERY ? size : EBEAM_LIBC_EVERY);
 		__sync_fetch_and_add(&n->ns, 1);
 	}
 	if (t->libc.every != every) {

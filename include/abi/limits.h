@@ -59,6 +59,10 @@
  * lost. */
 #define EBEAM_LIBC_BLOCKS 262144
 
+/* Bytes of which one is sampled, at most; larger blocks count as this size where their mean is
+ * taken. */
+#define EBEAM_LIBC_EVERY (64u << 10)
+
 /* Calls of malloc's functions within each other; more are a mark that was left behind. */
 #define EBEAM_LIBC_DEPTH 8
 

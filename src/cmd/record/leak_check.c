@@ -70,9 +70,7 @@ static void add_growth(struct leak_check *c)
 			    "resident memory of malloc grew by %s in %s, %s a second ('ebeam mem')",
 			    sizes[0], time, sizes[1]);
 	} else {
-		units_format_bytes(c->resident - now, sizes[0], sizeof(sizes[0]));
-		strbuf_addf(&line, "resident memory of malloc did not grow in %s, but by -%s", time,
-			    sizes[0]);
+		strbuf_addf(&line, "resident memory of malloc did not grow in %s", time);
 	}
 	live_add_warning(c->live, line.buf);
 	strbuf_free(&line);
@@ -157,8 +155,10 @@ static void check_next(struct leak_check *c, const struct proc_maps *maps)
 		return;
 	}
 	c->order.data[c->next] = c->order.data[--c->order.len];
-	if (!b->freed)
+	if (!b->freed) {
+		session_libc_forget(c->live->session, address);
 		add_gone(c, address);
+	}
 	keytab_remove(&c->candidates, b);
 }
 
@@ -178,6 +178,7 @@ void leak_check_all(struct leak_check *c)
 	bool read = proc_maps_read(&maps, c->node->os_pid, &ignored) == 0;
 
 	/* If the node has exited there is nothing to check, and its blocks are as they were. */
+	read = read && maps.len;
 	for (c->next = 0; read && c->next < c->order.len;)
 		check_next(c, &maps);
 	proc_maps_free(&maps);

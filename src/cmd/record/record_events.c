@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam record --mode gc|msg|sched|malloc`: events of the VM with their stacks, weighed into a
- * profile, which every format then shows.
+ * `ebeam record --mode gc|alloc|msg|sched|malloc`: events of the VM with their stacks, weighed into
+ * a profile, which every format then shows.
  */
 #include <string.h>
 
@@ -30,7 +30,6 @@ static bool is_malloc(const struct weight_mode *mode)
  */
 #define LIBC_EVERY	 (16u << 10) /* at first */
 #define LIBC_LEAST_EVERY (1u << 10)
-#define LIBC_MOST_EVERY	 (64u << 10)
 #define LIBC_CALLS	 16u
 
 static void adapt_to_sizes(struct weigh_run *w)
@@ -42,7 +41,7 @@ static void adapt_to_sizes(struct weigh_run *w)
 	session_event_count(s, EVENT_LIBC_ALLOC, &n);
 	if (n.ns < LIBC_CALLS)
 		return;
-	while (every < LIBC_MOST_EVERY && every < LIBC_CALLS * n.size / n.ns)
+	while (every < EBEAM_LIBC_EVERY && every < LIBC_CALLS * n.size / n.ns)
 		every *= 2;
 	session_sample_libc(s, every);
 }

@@ -257,7 +257,12 @@ static void warn_of_leak(struct event_profile *ep, double share)
 	units_format_bytes((uint64_t)(rate / factor), text[2], sizeof(text[2]));
 	units_format_bytes((uint64_t)(rate * factor), text[3], sizeof(text[3]));
 	add_leak(ep, rate, factor);
-	if (!leak->left)
+	if (!leak->left && leak->sampled < LEAK_FEW)
+		strbuf_addf(&ep->warnings,
+			    "only %" PRIu64 " blocks were sampled in %s, which is too few to tell: "
+			    "record longer (-d), or with --max-overhead 10",
+			    leak->sampled, text[0]);
+	else if (!leak->left)
 		strbuf_addf(&ep->warnings,
 			    "no leak was seen: of %" PRIu64 " blocks sampled in %s none was kept",
 			    leak->sampled, text[0]);
@@ -271,6 +276,13 @@ static void warn_of_leak(struct event_profile *ep, double share)
 			    "some %s a second leaked, by %" PRIu64 " of %" PRIu64
 			    " blocks sampled in %s: too few sampling windows for an interval",
 			    text[1], leak->left, leak->sampled, text[0]);
+	if (leak->left && share < LEAK_WATCHED)
+		strbuf_addf(
+			&ep->warnings,
+			"\nprobes were enabled for %.2g %% of the time: what else is freed is seen "
+			"in memory, but not if malloc gave the place away again. Caches and queues "
+			"may count as leaks; --max-overhead 100 tells them apart",
+			100 * share);
 	if (leak->settled < LEAK_SETTLED)
 		strbuf_addf(
 			&ep->warnings,

@@ -72,7 +72,9 @@ struct spell {
 };
 
 struct held {
-	struct event sample;
+	struct spell of; /* since_ns: when it was */
+	uint64_t weight;
+	enum sample_kind shown;
 	enum event_kind from;
 };
 
@@ -147,27 +149,19 @@ static struct spell *find_or_add(struct event_weights *w, uint64_t epid)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-static struct event sample_of(const struct spell *of, enum sample_kind kind, uint64_t ts_ns,
-			      uint64_t weight)
+static void emit(struct event_weights *w, const struct spell *of, enum sample_kind kind,
+		 uint64_t ts_ns, uint64_t weight)
 {
 	struct event sample = {.type = REC_SAMPLE, .ts_ns = ts_ns};
 
+	if (!weight)
+		return;
 	sample.u.sample.process = of->process;
 	sample.u.sample.stack = of->stack;
 	sample.u.sample.thread = of->thread;
 	sample.u.sample.weight = weight;
 	sample.u.sample.kind = kind;
 	sample.u.sample.status = (enum sample_status)of->status;
-	return sample;
-}
-
-static void emit(struct event_weights *w, const struct spell *of, enum sample_kind kind,
-		 uint64_t ts_ns, uint64_t weight)
-{
-	const struct event sample = sample_of(of, kind, ts_ns, weight);
-
-	if (!weight)
-		return;
 	w->counts.samples++;
 	w->emit(w->arg, &sample);
 }
@@ -261,11 +255,13 @@ static void weigh_words(struct event_weights *w, const struct event_stream *s,
 	}
 	take_facts(&of, ev);
 	of.stack = erlang_part(s->names, of.stack);
+	of.since_ns = ev->ts_ns;
 	if (w->mode->scaled_by >> kind & 1)
 		emit(w, &of, shown, ev->ts_ns, words * unit);
+	else if (words && w->held.len >= w->max)
+		w->counts.overflow++;
 	else if (words)
-		vec_push(&w->held,
-			 ((struct held){sample_of(&of, shown, ev->ts_ns, words * unit), kind}));
+		vec_push(&w->held, ((struct held){of, words * unit, shown, kind}));
 }
 
 static void weigh_new(struct event_weights *w, const struct event_stream *s, enum event_kind kind,
@@ -288,16 +284,18 @@ static void weigh_new(struct event_weights *w, const struct event_stream *s, enu
 /* Emits what was held, so that the scale of all makes it as large as its own coverage would. */
 static void emit_held(struct event_weights *w, const struct event_stream *s)
 {
-	double share = coverage_share_of(&s->coverage, w->mode->scaled_by);
+	double share = coverage_share_of(&s->coverage, w->mode->scaled_by), carried = 0;
 
 	for (size_t i = 0; i < w->held.len; i++) {
-		struct event *sample = &w->held.data[i].sample;
-		double own = coverage_share(&s->coverage, w->held.data[i].from);
-		double weight = (double)sample->u.sample.weight * share / own;
+		const struct held *h = &w->held.data[i];
+		double weight =
+			carried + (double)h->weight * share / coverage_share(&s->coverage, h->from);
+		uint64_t whole = (uint64_t)weight;
 
-		sample->u.sample.weight = weight < 1 ? 1 : (uint64_t)(weight + 0.5);
-		w->counts.samples++;
-		w->emit(w->arg, sample);
+		/* What is less than one goes to the next: many are that small, and the sum of all
+		 * is what it was. */
+		carried = weight - (double)whole;
+		emit(w, &h->of, h->shown, h->of.since_ns, whole);
 	}
 	w->held.len = 0;
 }

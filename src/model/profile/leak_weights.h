@@ -4,7 +4,7 @@
  * allocations and frees in, weighted blocks out.
  *
  * Not every free is seen: a budget enables the probes in sampling windows only, between which
- * ebeam reads from memory which blocks are free (target/libc_blocks.h), and a block that was freed
+ * ebeam reads from memory which blocks are free (target/libc_memory.h), and a block that was freed
  * and given away again in between looks as if it was still there.  So what is left at the end is no
  * measure.  Instead the share of blocks that live longer than any age is estimated for each stack,
  * by what was seen: the survival function (Kaplan and Meier; in bins of age, as life tables have
@@ -27,7 +27,9 @@
 
 #define LEAK_LEAST_AGE	0.1
 #define LEAK_SURVIVES	0.75
-#define LEAK_SETTLED	0.9 /* leak_result.settled below this is worth a warning */
+#define LEAK_FEW	100  /* fewer sampled blocks, of which none leaked, say nothing */
+#define LEAK_WATCHED	0.99 /* share of the time from which on it makes no difference */
+#define LEAK_SETTLED	0.9  /* leak_result.settled below this is worth a warning */
 #define LEAK_MAX_BLOCKS (1u << 20)
 #define LEAK_MAX_STACKS (1u << 14)
 

@@ -336,6 +336,11 @@ void session_sample_libc(struct session *s, uint32_t every)
 	s->skel->bss->state.libc_every = every;
 }
 
+void session_libc_forget(struct session *s, uint64_t address)
+{
+	bpf_map__delete_elem(s->skel->maps.libc_blocks, &address, sizeof(address), 0);
+}
+
 void session_hold(struct session *s, uint64_t until_ns)
 {
 	ring_set_hold(s->ring_set, until_ns);

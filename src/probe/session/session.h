@@ -160,6 +160,8 @@ uint64_t session_kind_ns(struct session *s, enum event_kind kind, uint64_t *kind
 
 /* During the run: of libc_alloc one in so many bytes is sampled from now on; a power of 2. */
 void session_sample_libc(struct session *s, uint32_t every);
+/* A sampled block is known to be free: its place among those that are watched is for others. */
+void session_libc_forget(struct session *s, uint64_t address);
 
 /* Sum over CPUs of the counts of one kind of event. */
 void session_event_count(struct session *s, enum event_kind kind, struct event_count *out);

@@ -127,6 +127,14 @@ static bool has_malloc(const struct elf_file *elf)
 	       elf_file_symbol(elf, "free", &symbol) && symbol.function;
 }
 
+/* Of glibc: "ld-linux-x86-64.so.2", before 2.34 "ld-2.31.so".  musl has one file for both. */
+static bool is_dynamic_linker(const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	return strncmp(name, "ld-", 3) == 0 && strncmp(name, "ld-musl", 7) != 0;
+}
+
 /* The i-th mapped file that exports malloc, but for the dynamic linker of glibc, whose own malloc
  * serves itself; NULL: there are not so many. */
 static const struct elf_file *file_with_malloc(const struct beam_node *n, unsigned int i,
@@ -140,7 +148,7 @@ static const struct elf_file *file_with_malloc(const struct beam_node *n, unsign
 		uint64_t bias;
 
 		*map = &maps->data[k];
-		if (!(*map)->x || (*map)->path[0] != '/' || strstr((*map)->path, "/ld-linux"))
+		if (!(*map)->x || (*map)->path[0] != '/' || is_dynamic_linker((*map)->path))
 			continue;
 		elf = objects_elf(n->objects, (*map)->start, &bias);
 		if (elf == seen || !has_malloc(elf))
