@@ -187,11 +187,11 @@ raddr memory_pages_touched(struct memory_pages *p, raddr from, raddr to)
 	rc = p->no_scan ? -1 : ioctl(p->fd, SCAN_PAGEMAP, &scan);
 	if (rc >= 0)
 		return rc ? found.start : to;
-	p->no_scan = true;
+	p->no_scan |= errno == ENOTTY || errno == EINVAL;
 	for (uint64_t page = from / MEMORY_PAGE; page < to / MEMORY_PAGE; page++) {
-		if (!read_entries(p, page))
-			break;
-		if (p->entry[page - p->first] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED))
+		/* One that is not known counts as touched. */
+		if (!read_entries(p, page) ||
+		    p->entry[page - p->first] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED))
 			return page * MEMORY_PAGE;
 	}
 	return to;
