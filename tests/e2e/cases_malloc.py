@@ -3,11 +3,10 @@
 bytes, is the oracle."""
 import os
 import re
-import subprocess
 
 from answers import Watch, need_events
-from harness import Failure, case, check, check_equal, check_in, patience
-from nodes import HERE
+from harness import case, check, check_equal, check_in, patience
+from nodes import compile_library
 
 IN_PAIRS = True
 
@@ -19,12 +18,7 @@ FUNCTIONS = {"leak": "leak_plain", "churn": "leak_churn", "calloc": "leak_calloc
 
 def loaded(ctx):
     need_events(ctx)
-    base = os.path.join(ctx.work_dir, "leak_nif")
-    if not os.path.exists(base + ".so"):
-        done = subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", base + ".so",
-                               os.path.join(HERE, "drivers", "leak_nif.c")], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Failure(f"leak_nif.c does not compile: {done.stderr}")
+    base = compile_library(os.path.join(ctx.work_dir, "leak_nif"), "leak_nif.c")
     node = ctx.new_node(flags=("+S", "2:2"))
     node.ask("native_leak", "load", base)
     return node

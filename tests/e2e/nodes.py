@@ -21,6 +21,9 @@ import time
 from harness import Failure, Skip, patience
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+MATRIX = os.path.join(TOP, "tools", "otp-matrix")
+ELIXIR = "/usr/lib/elixir/lib/elixir/ebin"
 
 
 def compile_library(path, source, *flags):
@@ -32,9 +35,6 @@ def compile_library(path, source, *flags):
         if done.returncode != 0:
             raise Failure(f"{source} does not compile: {done.stderr}")
     return path
-TOP = os.path.dirname(os.path.dirname(HERE))
-MATRIX = os.path.join(TOP, "tools", "otp-matrix")
-ELIXIR = "/usr/lib/elixir/lib/elixir/ebin"
 
 
 def free_port():

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A NIF that gets memory of the C library in ways that are known, and counts the bytes, for
- * workloads/native_leak.erl.  The interface of NIFs is declared as in native_nif.c.
+ * workloads/native_leak.erl.
  */
 #include <pthread.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
-typedef size_t term;
-struct environment;
+#include "nif.h"
 
-extern int enif_get_int(struct environment *, term, int *);
-extern term enif_make_badarg(struct environment *);
 extern term enif_make_ulong(struct environment *, unsigned long);
 
 #define STEP   __attribute__((noinline, noclone))
@@ -140,44 +136,4 @@ static term total(struct environment *env, int argc, const term argv[])
 	return enif_make_ulong(env, __atomic_load_n(&bytes[kind], __ATOMIC_RELAXED));
 }
 
-struct function {
-	const char *name;
-	unsigned int arity;
-	term (*function)(struct environment *, int, const term *);
-	unsigned int flags;
-};
-
-struct entry {
-	int major, minor;
-	const char *name;
-	int nr_functions;
-	struct function *functions;
-	int (*load)(struct environment *, void **, term);
-	int (*reload)(struct environment *, void **, term);
-	int (*upgrade)(struct environment *, void **, void **, term);
-	void (*unload)(struct environment *, void *);
-	const char *vm_variant;
-	unsigned int options;
-	size_t resource_type_size;
-	const char *min_erts;
-};
-
-struct entry *nif_init(void);
-
-struct entry *nif_init(void)
-{
-	static struct function functions[] = {{"nif", 3, run, 0}, {"nif_bytes", 1, total, 0}};
-	static struct entry entry = {
-		.major = 2,
-		.minor = 14,
-		.name = "native_leak",
-		.nr_functions = 2,
-		.functions = functions,
-		.vm_variant = "beam.vanilla",
-		.options = 1,
-		.resource_type_size = 3 * sizeof(void *),
-		.min_erts = "erts-10.0",
-	};
-
-	return &entry;
-}
+NIF_MODULE("native_leak", {"nif", 3, run, 0}, {"nif_bytes", 1, total, 0})

@@ -565,7 +565,9 @@ static void allocated_seen_in_part(void **state)
 	plain(f, EVENT_PROCESS_EXIT, EVENT_AT(PROCESS_EXIT, ALLOCATED), 20);
 	plain(f, EVENT_PROCESS_HIBERNATE, EVENT_AT(PROCESS_HIBERNATE, ALLOCATED), 40);
 	plain(f, EVENT_PROCESS_HIBERNATE, EVENT_AT(PROCESS_HIBERNATE, ALLOCATED), 1);
+	plain(f, EVENT_PROCESS_HIBERNATE, EVENT_AT(PROCESS_HIBERNATE, ALLOCATED), 3);
 	event_weights_finish(f->weights, &f->stream, 100);
+	/* A quarter of one word, and of three: one in all. */
 	assert_int_equal(f->samples.len, 4);
 	assert_sample(f, 0, 1, 3, SAMPLE_ERLANG, 1000);
 	assert_sample(f, 1, 1, 3, SAMPLE_ERLANG, 10);
