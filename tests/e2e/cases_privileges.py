@@ -34,8 +34,8 @@ COMMANDS = {
     "sched --now": ("sched", "--now"),
     "port --io": ("port", "--io", *SHORT),
     **{f"record --mode {mode}": ("record", "--mode", mode, *SHORT, *FOLDED)
-       for mode in ("wall", "wait", "sched", "gc", "msg")},
-    **{name: (name, *SHORT) for name in ("events", "gc", "msg", "sched", "proc", "alloc")},
+       for mode in ("wall", "wait", "sched", "gc", "alloc", "msg", "malloc", "offcpu")},
+    **{name: (name, *SHORT) for name in ("events", "locks", "gc", "msg", "sched", "proc", "alloc")},
 }
 # What a command goes on without.
 LACKING = re.compile(r"will have no names|no samples|not limited|nodes of the same user|cannot")

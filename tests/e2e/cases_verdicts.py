@@ -20,7 +20,9 @@ SHORT = ("-d", "500ms")
 COMMANDS = {
     "record": [("record", "-f", "folded", "-o", "/dev/null", *SHORT)],
     "record --mode": [("record", "--mode", mode, "-f", "folded", "-o", "/dev/null", *SHORT)
-                      for mode in ("gc", "msg")],
+                      for mode in ("gc", "alloc", "msg")],
+    "locks": [("locks", *SHORT),
+              ("record", "--mode", "offcpu", "-f", "folded", "-o", "/dev/null", *SHORT)],
     "top": [("top", "-b", "-n", "2", "--watch", "500ms"),
             ("top", "-b", "-n", "2", "--watch", "500ms", "--panel", "events")],
     "events": [("events", *SHORT)],
