@@ -51,6 +51,11 @@ static void add_harmless(struct strbuf *out, const char *text)
 	}
 }
 
+void log_plain(const char *text)
+{
+	fputs(text, stderr);
+}
+
 void log_print(enum log_level level, const char *fmt, ...)
 {
 	struct strbuf text = STRBUF_INIT, line = STRBUF_INIT;

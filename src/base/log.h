@@ -37,4 +37,7 @@ void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define log_info(...)  log_print(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_print(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
+/* Writes the text as it is to standard error, without taking memory. */
+void log_plain(const char *text);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,20 @@
 
 static void *checked(void *p)
 {
-	if (!p) {
+	static _Thread_local bool reporting;
+
+	if (p)
+		return p;
+	if (!reporting) {
+		reporting = true;
 		log_error("ebeam: out of memory; %s", error_limit_fix(ENOMEM));
-		exit(1);
+	} else {
+		/* Not even that much is left. */
+		log_plain("ebeam: out of memory; ");
+		log_plain(error_limit_fix(ENOMEM));
+		log_plain("\n");
 	}
-	return p;
+	exit(1);
 }
 
 void *xmalloc(size_t size)

@@ -123,12 +123,24 @@ static void report(const char *text, int code)
 		log_error("ebeam: %s", text);
 }
 
+/* Where memory is limited the kernel may refuse to let the stack grow, which ends the program
+ * without a word; so it grows before memory is taken for anything else. */
+#define STACK_NEEDED (512u << 10)
+static __attribute__((noinline)) void grow_stack(void)
+{
+	volatile char last[STACK_NEEDED];
+
+	last[0] = 0;
+	(void)last;
+}
+
 int main(int argc, char **argv)
 {
 	struct command_context ctx = {.out = stdout};
 	struct error err = {0}, write_err = {0};
 	int rc, code;
 
+	grow_stack();
 	fill_standard_descriptors();
 	forget_layouts();
 	signals_setup();
