@@ -409,8 +409,12 @@ def ends_of_hops(ctx):
         pairs, err = ends_of(ctx, node, "traced:hopping/1 -> return", *more)
         check_echoes(pairs)
         seen = int(re.search(r"([0-9,]+) of about", err)[1].replace(",", ""))
-        check(len(pairs) > seen / 4, f"{len(pairs)} ends of {seen} calls: {err}")
-        print(f"{len(pairs)} ends of {seen} calls compared")
+        # How many ends are seen depends on the CPU that the host has for the node.
+        unknown = re.search(r"how ([0-9,]+) calls ended is not known", err)
+        unknown = int(unknown[1].replace(",", "")) if unknown else 0
+        check(len(pairs) >= 20 and len(pairs) + unknown >= 0.95 * seen,
+              f"{len(pairs)} ends of {seen} calls, {unknown} unknown: {err}")
+        print(f"{len(pairs)} ends of {seen} calls compared, {unknown} unknown")
 
 
 @case("the first calls that are seen of a function at full speed have their ends, too")
