@@ -88,7 +88,7 @@ static void nothing_is_left_over(void **unused)
 	assert_int_equal(s->call_ra, NODE_FRAGMENTS + 7); /* of this one, too */
 	assert_int_equal(s->place, PLACE_OTHER);
 	assert_int_equal(s->stack_source, STACK_NONE);
-	assert_int_equal(s->pad, 0);
+	assert_int_equal(s->lock_nr, 0);
 	assert_int_equal(s->h.flags, 0);
 }
 
