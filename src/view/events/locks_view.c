@@ -57,19 +57,6 @@ static void write_head(FILE *f, const void *answer)
 	strbuf_free(&line);
 }
 
-static int write_table(FILE *f, const char *heading, const struct table *t,
-		       const struct table_options *o, unsigned int usual, struct error *err)
-{
-	struct table_options options = *o;
-
-	if (!t->nr_rows)
-		return 0;
-	options.limit = o->limit ? o->limit : usual;
-	options.write_more = true;
-	fprintf(f, "\n%s\n", heading);
-	return table_write(f, t, &options, err);
-}
-
 static struct table table_of(const struct table_column *columns, const struct lock_row *rows,
 			     size_t nr)
 {
@@ -97,11 +84,11 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 			"too many locks and processes for a row each: %" PRIu64
 			" waits have none\n",
 			a->overflows);
-	rc = write_table(f, "Locks", &locks, o, LOCKS_SHOWN, err);
-	rc = rc ? rc : write_table(f, "Who waited", &waiters, &below, PROCESSES_SHOWN, err);
+	rc = table_write_below(f, "Locks\n", &locks, o, LOCKS_SHOWN, err);
+	rc = rc ? rc : table_write_below(f, "Who waited\n", &waiters, &below, PROCESSES_SHOWN, err);
 	rc = rc ? rc
-		: write_table(f, "Whose release ended the wait", &releasers, &below,
-			      PROCESSES_SHOWN, err);
+		: table_write_below(f, "Whose release ended the wait\n", &releasers, &below,
+				    PROCESSES_SHOWN, err);
 	if (rc == 0 && a->waits->nr) {
 		fputc('\n', f);
 		histogram_write(f, "wait", a->waits, HISTOGRAM_NS, 1);

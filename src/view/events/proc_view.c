@@ -243,20 +243,6 @@ static void write_names(FILE *out, const struct proc_answer *a, size_t limit)
 	strbuf_free(&line);
 }
 
-/* Writes a table with an empty line and a heading above it, if it has rows. */
-static int write_table(FILE *out, const char *heading, const struct table *t,
-		       const struct table_options *o, unsigned int usual, struct error *err)
-{
-	struct table_options options = *o;
-
-	if (!t->nr_rows)
-		return 0;
-	options.limit = o->limit ? o->limit : usual;
-	options.write_more = true;
-	fprintf(out, "\n%s", heading);
-	return table_write(out, t, &options, err);
-}
-
 static int write_rest(FILE *out, const void *answer, const struct table_options *o,
 		      struct error *err)
 {
@@ -273,9 +259,10 @@ static int write_rest(FILE *out, const void *answer, const struct table_options 
 		snprintf(heading, sizeof(heading),
 			 "Parents (not known of %s processes that exited)\n",
 			 units_format_count(a->parent_unknown, nr, sizeof(nr)));
-	rc = write_table(out, "", &rows, o, ROWS_SHOWN, err);
-	rc = rc ? rc : write_table(out, heading, &parents, &below, PARENTS_SHOWN, err);
-	rc = rc ? rc : write_table(out, "Exit reasons\n", &reasons, &below, REASONS_SHOWN, err);
+	rc = table_write_below(out, "", &rows, o, ROWS_SHOWN, err);
+	rc = rc ? rc : table_write_below(out, heading, &parents, &below, PARENTS_SHOWN, err);
+	rc = rc ? rc
+		: table_write_below(out, "Exit reasons\n", &reasons, &below, REASONS_SHOWN, err);
 	if (rc)
 		return rc;
 	write_names(out, a, o->limit ? o->limit : NAMES_SHOWN);

@@ -349,3 +349,16 @@ int table_write(FILE *f, const struct table *t, const struct table_options *o, s
 	free(order);
 	return 0;
 }
+
+int table_write_below(FILE *f, const char *heading, const struct table *t,
+		      const struct table_options *o, unsigned int usual, struct error *err)
+{
+	struct table_options options = *o;
+
+	if (!t->nr_rows)
+		return 0;
+	options.limit = o->limit ? o->limit : usual;
+	options.write_more = true;
+	fprintf(f, "\n%s", heading);
+	return table_write(f, t, &options, err);
+}

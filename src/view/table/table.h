@@ -51,6 +51,10 @@ int table_order(const struct table *t, const struct table_options *o, size_t **o
 /* Writes heading and rows without trailing spaces.  Does not report write errors: the caller checks
  * ferror(f). */
 int table_write(FILE *f, const struct table *t, const struct table_options *o, struct error *err);
+/* Below what is written already: an empty line, the heading ("Parents\n", or ""), and the table
+ * with `usual` rows at most if the options have no limit.  Nothing if it has no rows. */
+int table_write_below(FILE *f, const char *heading, const struct table *t,
+		      const struct table_options *o, unsigned int usual, struct error *err);
 
 /* Writes an array of the rows that are shown, in order, each an object with all columns, see
  * table_json_fields().  table_check() has accepted *o. */
