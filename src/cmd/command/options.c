@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/distance.h"
@@ -295,5 +296,14 @@ int options_check_args(const struct command *command, int nr_args, char **args, 
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "'%s': unexpected argument '%s' (see 'ebeam help %s')",
 				 command->name, args[command->max_args], command->name);
+	return 0;
+}
+
+int options_check_end(bool ends, struct error *err)
+{
+	if (!ends && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "give a duration, such as -d 10s: there is no terminal on which "
+				 "Ctrl-C could end the run");
 	return 0;
 }

@@ -73,6 +73,8 @@ int options_parse(const struct command *command, int argc, char **argv, struct o
 
 /* 0, or -EINVAL with a usage error if there are too few or too many words. */
 int options_check_args(const struct command *command, int nr_args, char **args, struct error *err);
+/* Refuses a run that nothing would end: `ends` = by itself; else Ctrl-C must be possible. */
+int options_check_end(bool ends, struct error *err);
 
 /* Finds the mode of --mode and --weight; *mode = NULL: samples of the CPU.  0, or -EINVAL with a
  * usage error. */

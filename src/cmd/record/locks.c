@@ -4,11 +4,9 @@
  * A recording as of --mode offcpu, of futexes only, and of samples of the CPUs; each wait is added
  * up as it comes.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/compiler.h"
@@ -19,6 +17,7 @@
 #include "beam/locate/node_open.h"
 #include "cmd/command/command.h"
 #include "cmd/command/loop.h"
+#include "cmd/command/options.h"
 #include "cmd/output/envelope.h"
 #include "cmd/output/render.h"
 #include "cmd/record/recording.h"
@@ -260,10 +259,7 @@ int cmd_locks(struct command_context *ctx, struct error *err)
 	struct locks_run run = {.ctx = ctx};
 	int rc = table_check(&table, &options, err);
 
-	if (rc == 0 && !ctx->opt.duration_ns && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "give a duration, such as -d 10s: there is no terminal on which "
-				 "Ctrl-C could end the run");
+	rc = rc ? rc : options_check_end(ctx->opt.duration_ns, err);
 	rc = rc ? rc : target_open(&run.node, ctx, err);
 	if (rc)
 		return rc;

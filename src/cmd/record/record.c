@@ -52,17 +52,6 @@ struct record_run {
 	bool said_first;
 };
 
-static int check_options(const struct command_context *ctx, struct error *err)
-{
-	const struct options *o = &ctx->opt;
-
-	if (!o->duration_ns && !o->dry_run && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "give a duration, such as -d 10s: there is no terminal on which "
-				 "Ctrl-C could end the run");
-	return 0;
-}
-
 #define MEMORY_FREQ	20u
 #define MEMORY_MAX_FREQ 100u
 /* Least pause after a sample of processes: this many times the duration of the sample. */
@@ -326,7 +315,7 @@ static bool capture_is_worth_it(const struct record_run *run)
 int cmd_record(struct command_context *ctx, struct error *err)
 {
 	struct record_run run = {.ctx = ctx, .began_ns = clock_monotonic_ns()};
-	int rc = check_options(ctx, err);
+	int rc = options_check_end(ctx->opt.duration_ns || ctx->opt.dry_run, err);
 
 	rc = rc ? rc : options_mode(&ctx->opt, &run.mode, err);
 	rc = rc ? rc : render_choose(&run.render, ctx->command, &ctx->opt, err);

@@ -20,6 +20,7 @@
 #include "beam/locate/node_open.h"
 #include "beam/process/process.h"
 #include "cmd/command/loop.h"
+#include "cmd/command/options.h"
 #include "cmd/output/render.h"
 #include "cmd/run/capture_input.h"
 #include "cmd/run/event_probes.h"
@@ -519,11 +520,7 @@ static int check_options(const struct options *o, const struct event_consumer *c
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "-i reads a capture: it cannot be combined with -p, -d or "
 				 "--watch");
-	if (!o->input && !ends && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "give a duration, such as -d 10s: there is no terminal on which "
-				 "Ctrl-C could end the run");
-	return 0;
+	return options_check_end(o->input || ends, err);
 }
 
 int event_run(struct command_context *ctx, const struct event_consumer *c, struct event_run **out,
