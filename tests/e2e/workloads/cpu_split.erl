@@ -1,10 +1,15 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% One process divides its CPU time between functions: alpha/2, beta/2 and gamma/2 do the same
 %% arithmetic 1 : 2 : 5 times, sorting/1 sorts a list, which is time in lists:sort/1 and below.
-%% Each call is measured by the process itself; the truth is the share of each.
+%% The process measures its calls; the truth is the median of each loop's share of a round, which
+%% neither a wait for a CPU nor a host that is slow for a while changes, and what is left for sorting.
 -module(cpu_split).
 -behaviour(workload).
 -export([processes/1, init/1, step/1, report/1]).
+
+-define(LOOPS, 3).
+-define(SCALES, 5).
+-define(BUCKETS, 1001).  % shares in permille
 
 processes(_) -> [{cpu_split, none}].
 
@@ -12,29 +17,53 @@ processes(_) -> [{cpu_split, none}].
 init(_) ->
     process_flag(min_heap_size, 200000),
     erlang:garbage_collect(),
-    N = workload:calibrate(fun(K) -> alpha(K, 1) end, 100000),
-    List = [X * 7919 rem 10007 || X <- lists:seq(1, 3000)],
-    {N, List, #{}}.
+    N = workload:calibrate(fun(K) -> alpha(K, 1) end, 1000),
+    Lists = [[X * 7919 rem 10007 || X <- lists:seq(1, 30 * size_of(Scale))] || Scale <- lists:seq(1, ?SCALES)],
+    {N, list_to_tuple(Lists), counters:new(?SCALES * ?LOOPS * ?BUCKETS, [])}.
 
-%% Rounds differ in length: all of a millisecond, they would keep step with samples of 999 Hz.
-step({N, List, Times}) ->
-    Scale = rand:uniform(5),
-    K = N * (75 + 10 * Scale) div 100,
-    Time = fun(F, Fun, Arg, All) ->
-                   Key = {F, Scale},
-                   All#{Key => workload:measure(Fun, Arg, maps:get(Key, All, {0, 0, 0, 0}))}
-           end,
-    T1 = Time(alpha, fun(I) -> alpha(I, 1) end, K, Times),
-    T2 = Time(beta, fun(I) -> beta(I, 1) end, 2 * K, T1),
-    T3 = Time(gamma, fun(I) -> gamma(I, 1) end, 5 * K, T2),
-    {N, List, Time(sorting, fun sorting/1, List, T3)}.
+%% Rounds differ much in length: all of about a millisecond, they would keep step with samples of 999 Hz
+%% for a while, and shares would vary twice as much as those of independent samples do.
+size_of(Scale) -> 10 + 30 * Scale.
 
-report([{_, _, Times}]) ->
-    Sum = fun(F) -> lists:sum([workload:robust_sum(T) || {{G, _}, T} <- maps:to_list(Times), G =:= F])
-          end,
-    All = lists:sum([Sum(F) || F <- [alpha, beta, gamma, sorting]]),
-    #{self => maps:from_list([{mfa(F, 2), Sum(F) / All} || F <- [alpha, beta, gamma]]),
-      total => #{mfa(sorting, 1) => Sum(sorting) / All}}.
+step({N, Lists, Counts}) ->
+    Scale = rand:uniform(?SCALES),
+    K = N * size_of(Scale),
+    T0 = workload:clock(),
+    alpha(K, 1),
+    T1 = workload:clock(),
+    beta(2 * K, 1),
+    T2 = workload:clock(),
+    gamma(5 * K, 1),
+    T3 = workload:clock(),
+    sorting(element(Scale, Lists)),
+    T4 = workload:clock(),
+    Count = fun(Loop, Time) ->
+                    counters:add(Counts, at(Scale, Loop, 1000 * Time div max(1, T4 - T0)), 1)
+            end,
+    Count(1, T1 - T0),
+    Count(2, T2 - T1),
+    Count(3, T3 - T2),
+    {N, Lists, Counts}.
+
+at(Scale, Loop, Permille) ->
+    ((Scale - 1) * ?LOOPS + Loop - 1) * ?BUCKETS + Permille + 1.
+
+report([{_, _, Counts}]) ->
+    Sizes = lists:sum([size_of(S) || S <- lists:seq(1, ?SCALES)]),
+    Share = fun(Loop) ->
+                    Sum = lists:sum([size_of(S) * median(Counts, S, Loop) || S <- lists:seq(1, ?SCALES)]),
+                    Sum / Sizes / 1000
+            end,
+    Loops = #{mfa(alpha, 2) => Share(1), mfa(beta, 2) => Share(2), mfa(gamma, 2) => Share(3)},
+    #{self => Loops, total => #{mfa(sorting, 1) => 1 - lists:sum(maps:values(Loops))}}.
+
+median(Counts, Scale, Loop) ->
+    Buckets = [counters:get(Counts, at(Scale, Loop, P)) || P <- lists:seq(0, ?BUCKETS - 1)],
+    middle(Buckets, lists:sum(Buckets) / 2, 0).
+
+%% Within a bucket, shares are taken to be evenly spread.
+middle([Count | Rest], Left, Permille) when Count < Left -> middle(Rest, Left - Count, Permille + 1);
+middle([Count | _], Left, Permille) -> Permille + Left / max(1, Count).
 
 mfa(F, A) -> iolist_to_binary(io_lib:format("cpu_split:~s/~b", [F, A])).
 

@@ -11,8 +11,7 @@
 %% (who runs), init/1 and step/1 (what each does, again and again) and report/1 (final states of all
 %% its processes -> the truth).  The node ends when its standard input does.
 -module(workload).
--export([main/1, worker/4, calibrate/2, clock/0, robust_sum/1, measure/3, json/1,
-         enumerate/1]).
+-export([main/1, worker/4, calibrate/2, clock/0, json/1, enumerate/1]).
 
 -callback processes(Args :: [string()]) -> [{Name :: atom(), Arg :: term()}].
 -callback init(Arg :: term()) -> State :: term().
@@ -126,32 +125,16 @@ calibrate(Fun, Nanoseconds) ->
     calibrate(Fun, Nanoseconds, 1000).
 
 calibrate(Fun, Nanoseconds, N) ->
-    case lists:min([element(1, measure(Fun, N, 0)) || _ <- lists:seq(1, 5)]) of
+    case lists:min([element(1, measure(Fun, N)) || _ <- lists:seq(1, 5)]) of
         Took when Took * 4 < Nanoseconds -> calibrate(Fun, Nanoseconds, N * 4);
         Took -> max(1, N * Nanoseconds div max(1, Took))
     end.
 
-%% A call that took three times what the shortest did waited for a CPU; a collection is part of a call.
--define(WAITED, 3).
-
-%% Own time of one call, and its result; or what is known of the calls so far, {Calls, Least, Worked, Sum}:
-%% the shortest time, and how many did not wait, with their times added up.
-measure(Fun, Arg, 0) ->
+%% Own time of one call, and its result.
+measure(Fun, Arg) ->
     T = clock(),
     Result = Fun(Arg),
-    {clock() - T, Result};
-measure(Fun, Arg, {0, _, _, _}) ->
-    {Took, _} = measure(Fun, Arg, 0),
-    {1, Took, 1, Took};
-measure(Fun, Arg, {Calls, Least, Worked, Sum}) ->
-    case measure(Fun, Arg, 0) of
-        {Took, _} when Took < ?WAITED * Least -> {Calls + 1, min(Least, Took), Worked + 1, Sum + Took};
-        _ -> {Calls + 1, Least, Worked, Sum}
-    end.
-
-%% What all calls took together: those that waited count as the others do.
-robust_sum({0, _, _, _}) -> 0;
-robust_sum({Calls, _, Worked, Sum}) -> Calls * Sum div Worked.
+    {clock() - T, Result}.
 
 %% ---- what the node says of itself ---------------------------------------------------------
 
