@@ -294,6 +294,17 @@ static void add_present(struct join *j, raddr from, raddr to, enum resident_part
 	*left -= size;
 }
 
+/* What is left of a mapping's RSS when all that is known of it was counted, without the pages that
+ * have gone since smaps was read: of a segment that the VM has given back meanwhile, nothing is
+ * known any more. */
+static uint64_t still_there(struct join *j, const struct memory_mapping *m, uint64_t left)
+{
+	uint64_t now = memory_pages_present(j->pages, m->map.start, m->map.end) * MEMORY_PAGE;
+	uint64_t counted = m->rss - left;
+
+	return MIN(left, now > counted ? now - counted : 0);
+}
+
 static void add_mapping(struct join *j, size_t at)
 {
 	const struct memory_mapping *m = &j->map->data[at];
@@ -302,7 +313,6 @@ static void add_mapping(struct join *j, size_t at)
 	uint64_t left = m->rss;
 	raddr done = m->map.start;
 
-	j->out->rss += m->rss;
 	j->out->swap += m->swap;
 	j->out->huge += m->huge;
 	if (i < j->ranges.len && j->ranges.data[i].start <= m->map.start &&
@@ -316,6 +326,8 @@ static void add_mapping(struct join *j, size_t at)
 				    &left);
 			done = r->end;
 		}
+	if (part == RESIDENT_other)
+		left = still_there(j, m, left);
 	j->out->part[part] += left;
 }
 
@@ -370,6 +382,8 @@ void resident_join(struct resident *out, struct beam_node *n, const struct alloc
 	sort_ranges(j);
 	for (size_t i = 0; i < map->len; i++)
 		add_mapping(j, i);
+	for (size_t i = 0; i < NR_RESIDENT_PARTS; i++)
+		out->rss += out->part[i];
 	vec_free(&j->instances);
 	vec_free(&j->ranges);
 	free(j);

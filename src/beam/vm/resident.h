@@ -5,7 +5,8 @@
  *
  * Mappings that hold one kind of memory count by what smaps says of them; of others the pages that
  * are present are counted (pagemap).  Neighbours that the kernel merged into one mapping, such as a
- * carrier and a stack, are told apart by that.
+ * carrier and a stack, are told apart by that.  Anonymous pages that have gone since smaps was read
+ * count for nothing, so that the sum is that of a moment.
  */
 #ifndef EBEAM_BEAM_RESIDENT_H
 #define EBEAM_BEAM_RESIDENT_H

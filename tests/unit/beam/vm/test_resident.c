@@ -26,6 +26,7 @@ static const int releases[] = {24, 25, 27, 29};
 #define MIXED	   ((raddr)0x100000000)
 #define HEAP	   ((raddr)0x110000000)
 #define ARENA	   ((raddr)0x180000000)
+#define SHARED	   ((raddr)0x1c0000000)
 #define STACK	   ((raddr)0x190000000)
 #define STACK_SIZE 0x53000u
 
@@ -128,10 +129,11 @@ static void put_memory(struct world *w)
 	image_put(w->f->im, ARENA, (uint64_t[]){ARENA + 0x30, 0, 0x80000, 0x80000}, 32);
 	put_present(w, ARENA, ARENA + 0x80000);
 	/* A stack with a carrier's memory behind it in the same mapping: two pages of the stack
-	 * and a descriptor in the last one. */
+	 * and a descriptor in the last one.  smaps has a page more: it was freed since. */
 	image_put(w->f->im, top + 0x700,
 		  (uint64_t[]){STACK - MEMORY_PAGE, STACK_SIZE + MEMORY_PAGE, MEMORY_PAGE}, 24);
 	put_present(w, top - MEMORY_PAGE, STACK + STACK_SIZE + 0x3f000);
+	put_present(w, SHARED, SHARED + 2 * MEMORY_PAGE);
 }
 
 static struct world *world_open(int otp)
@@ -181,7 +183,7 @@ static void every_part(void **state)
 		struct resident r;
 
 		join(w, &r);
-		assert_int_equal(r.rss, 3962 * KIB);
+		assert_int_equal(r.rss, (3962 - 4) * KIB);
 		assert_int_equal(r.swap, 12 * KIB);
 		assert_int_equal(r.huge, 4 * KIB);
 		assert_int_equal(r.nr_carriers, 4);
@@ -196,7 +198,7 @@ static void every_part(void **state)
 		assert_int_equal(r.part[RESIDENT_code], 80 * KIB);
 		assert_int_equal(r.part[RESIDENT_libraries], 650 * KIB);
 		assert_int_equal(r.part[RESIDENT_files], 100 * KIB);
-		assert_int_equal(r.part[RESIDENT_other], (4 + 8 + 252 + 4) * KIB);
+		assert_int_equal(r.part[RESIDENT_other], (4 + 8 + 252) * KIB);
 		world_close(w);
 	}
 }
