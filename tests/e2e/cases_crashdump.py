@@ -76,7 +76,7 @@ def zoo(ctx, **kwargs):
 def check_zoo(answer, otp):
     counts = answer["counts"]
     for kind, least in (("process", 50), ("port", 4), ("table", 20), ("dictionary", 40), ("messages", 40),
-                        ("stack", 40), ("links", 40), ("modules", 1), ("memory", 30), ("persistent", 1)):
+                        ("stack", 40), ("links", 40), ("modules", 1), ("memory", 30), ("persistent", 1), ("fun", 6)):
         check(counts.get(kind, 0) >= least, f"only {counts.get(kind, 0)} {kind}: {counts}")
     check_in(f"Erlang/OTP {otp}", answer["version"], "System version")
     check_in("Written by ebeam", answer["slogan"], "Slogan")

@@ -27,6 +27,14 @@ class Recording(Running):
             return int(re.search(r"VmHWM:\s+(\d+)", f.read()).group(1))
 
 
+class EventRecording(Recording):
+    """A mode that is made of events: its probes take a while to attach."""
+
+    def __init__(self, bench, node, mode):
+        self.READY = "first sample" if mode == "offcpu" else "probes attached"
+        super().__init__(bench, node, 60, "--mode", mode)
+
+
 class WallRecording(Recording):
     """`ebeam record --mode wall`: the first sample reads all processes."""
 
@@ -77,6 +85,16 @@ class Record(Bench):
         # The noise of the measurement itself: nothing : nothing.
         median, text = middle(self.ratios(node, Nothing))
         self.table.add("the same with nobody watching : alone (the noise of this table)", text)
+
+    def modes(self):
+        """What allocates, and where threads are blocked, at the default budget."""
+        node = self.node()
+        for mode in ("alloc", "malloc", "offcpu"):
+            for work, label in (("throughput", "that calculates"), ("web", "that sends messages and spawns")):
+                median, text = middle(self.ratios(
+                    node, lambda m=mode: EventRecording(self, node, m), work))
+                self.table.add(f"throughput of a node {label}, `--mode {mode}` : alone", text,
+                               ">= 0.98", median >= 0.98)
 
     def peers(self):
         if shutil.which("perf"):

@@ -17,6 +17,16 @@
 /* sizeof(Hash); the rest of an IndexTable follows it. */
 #define HASH_SIZE(l) ((uint64_t)(l)->index_table_bucket + 8)
 
+/* IndexSlot {HashBucket; int index} and a pointer: an entry of a table of staged code. */
+#define STAGED_ENTRY_OBJECT 24
+
+static int read_shift(uint32_t *shift, struct mem *mem, const struct beam_layout *l, raddr table)
+{
+	int rc = mem_read_u32(mem, table + (raddr)l->index_table_shift, shift);
+
+	return rc ? rc : *shift < SHIFT_MIN || *shift > 63 ? -EBADMSG : 0;
+}
+
 int hash_table_bytes(uint64_t *bytes, struct mem *mem, const struct beam_layout *l, raddr table)
 {
 	char name[NAME_MAX_LEN];
@@ -25,12 +35,10 @@ int hash_table_bytes(uint64_t *bytes, struct mem *mem, const struct beam_layout 
 	int rc;
 
 	rc = mem_read_u64(mem, table + (raddr)l->index_table_name, &name_at);
-	rc = rc ? rc : mem_read_u32(mem, table + (raddr)l->index_table_shift, &shift);
+	rc = rc ? rc : read_shift(&shift, mem, l, table);
 	rc = rc ? rc : mem_read_string(mem, name_at, name, sizeof(name));
 	if (rc)
 		return rc;
-	if (shift < SHIFT_MIN || shift > 63)
-		return -EBADMSG;
 	/* 2^(64 - shift) buckets (hash_get_slots()). */
 	*bytes = HASH_SIZE(l) + (8ull << (64 - shift)) + strlen(name) + 1;
 	return 0;
@@ -93,6 +101,76 @@ int index_table_objects_from(struct index_objects *out, struct mem *mem,
 int index_table_objects(struct index_objects *out, struct mem *mem, const struct index_table *t)
 {
 	return index_table_objects_from(out, mem, t, 0);
+}
+
+int staged_table_objects(struct index_objects *out, struct mem *mem,
+			 const struct index_table *table)
+{
+	struct index_objects entries;
+	size_t from = out->v.len;
+	bool *ok;
+	int rc = index_table_objects(&entries, mem, table);
+
+	if (rc)
+		return rc;
+	vec_reserve(&out->v, from + entries.v.len + 1);
+	ok = xcalloc(entries.v.len + 1, sizeof(*ok));
+	read_objects(mem, entries.v.data, entries.v.len, STAGED_ENTRY_OBJECT, out->v.data + from,
+		     sizeof(raddr), ok);
+	for (size_t i = 0; !rc && i < entries.v.len; i++)
+		rc = ok[i] ? 0 : -EFAULT;
+	out->v.len += entries.v.len;
+	vec_free(&entries.v);
+	free(ok);
+	return rc;
+}
+
+/* Replaces addresses by those that their first word holds: of the next object of each chain. */
+static void read_next(struct index_objects *chains, struct mem *mem)
+{
+	raddr *next = xcalloc(chains->v.len + 1, sizeof(*next));
+	bool *ok = xcalloc(chains->v.len + 1, sizeof(*ok));
+	size_t nr = 0;
+
+	read_objects(mem, chains->v.data, chains->v.len, 0, next, sizeof(*next), ok);
+	for (size_t i = 0; i < chains->v.len; i++)
+		if (ok[i] && next[i])
+			chains->v.data[nr++] = next[i];
+	chains->v.len = nr;
+	free(next);
+	free(ok);
+}
+
+int hash_table_objects(struct index_objects *out, struct mem *mem, const struct beam_layout *l,
+		       raddr table)
+{
+	struct index_objects chains = {0};
+	uint32_t shift, nobjs;
+	raddr buckets;
+	size_t nr;
+	int rc = read_shift(&shift, mem, l, table);
+
+	*out = (struct index_objects){0};
+	rc = rc ? rc : mem_read_u32(mem, table + (raddr)l->index_table_nobjs, &nobjs);
+	rc = rc ? rc : mem_read_u64(mem, table + (raddr)l->index_table_bucket, &buckets);
+	if (rc)
+		return rc;
+	nr = 1ull << (64 - shift);
+	if (nr > ENTRIES_MAX || nobjs > ENTRIES_MAX)
+		return -EBADMSG;
+	vec_reserve(&chains.v, nr);
+	rc = mem_read(mem, buckets, chains.v.data, nr * sizeof(raddr));
+	for (size_t i = 0; !rc && i < nr; i++)
+		if (chains.v.data[i])
+			chains.v.data[chains.v.len++] = chains.v.data[i];
+	/* Objects that are added meanwhile are not needed; a damaged chain has no end. */
+	while (chains.v.len && out->v.len < nobjs) {
+		for (size_t i = 0; i < chains.v.len && out->v.len < nobjs; i++)
+			vec_push(&out->v, chains.v.data[i]);
+		read_next(&chains, mem);
+	}
+	vec_free(&chains.v);
+	return rc;
 }
 
 void read_objects(struct mem *mem, const raddr *addrs, size_t nr, raddr offset, void *out,

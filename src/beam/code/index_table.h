@@ -29,6 +29,17 @@ int index_table_objects(struct index_objects *out, struct mem *mem, const struct
 int index_table_objects_from(struct index_objects *out, struct mem *mem,
 			     const struct index_table *t, uint32_t first);
 
+/* Appends the objects of a table of staged code (erl_code_staged.h), whose entries point to them;
+ * three tables, by code index, share them.  0 or negative errno. */
+int staged_table_objects(struct index_objects *out, struct mem *mem,
+			 const struct index_table *table);
+/* Bytes of an entry of such a table. */
+#define STAGED_ENTRY_SIZE 32
+
+/* Addresses of all objects of a Hash, each with its HashBucket at its beginning, in no order.  0;
+ * -EBADMSG if `table` is no Hash; or negative errno.  A chain that cannot be read on ends there. */
+int hash_table_objects(struct index_objects *out, struct mem *mem, const struct beam_layout *l,
+		       raddr table);
 /* Bytes of a Hash with its buckets and name, without its objects (hash_table_sz() of hash.c). */
 int hash_table_bytes(uint64_t *bytes, struct mem *mem, const struct beam_layout *l, raddr table);
 

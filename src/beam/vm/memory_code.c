@@ -16,9 +16,6 @@
 #include "beam/code/modules.h"
 
 #define CODE_INDEXES 3 /* ERTS_NUM_CODE_IX, code_ix.h; as in struct beam_staged_count */
-/* IndexSlot {HashBucket; int index} and a pointer: an entry of one table. */
-#define STAGED_ENTRY_SIZE   32
-#define STAGED_ENTRY_OBJECT 24
 /* struct ranges {modules; n, allocated; mid} and Range {start, end}, beam_ranges.c. */
 #define RANGES_SIZE	 32
 #define RANGES_ALLOCATED 16
@@ -47,29 +44,6 @@ static uint64_t count_distinct(raddr *addrs, size_t nr)
 	for (size_t i = 0; i < nr; i++)
 		distinct += i == 0 || addrs[i] != addrs[i - 1];
 	return distinct;
-}
-
-/* Adds the objects that the entries of one table point to. */
-static int add_objects(struct index_objects *objects, struct beam_node *n,
-		       const struct index_table *table)
-{
-	struct index_objects entries;
-	size_t from = objects->v.len;
-	bool *ok;
-	int rc = index_table_objects(&entries, n->mem, table);
-
-	if (rc)
-		return rc;
-	vec_reserve(&objects->v, from + entries.v.len + 1);
-	ok = xcalloc(entries.v.len + 1, sizeof(*ok));
-	read_objects(n->mem, entries.v.data, entries.v.len, STAGED_ENTRY_OBJECT,
-		     objects->v.data + from, sizeof(raddr), ok);
-	for (size_t i = 0; !rc && i < entries.v.len; i++)
-		rc = ok[i] ? 0 : -EFAULT;
-	objects->v.len += entries.v.len;
-	vec_free(&entries.v);
-	free(ok);
-	return rc;
 }
 
 /* Sets *last to the address of the newest entry; 0: there is none. */
@@ -101,7 +75,7 @@ static int count_objects(uint64_t *nr, struct beam_node *n,
 	int rc = 0;
 
 	for (int i = 0; !rc && i < CODE_INDEXES; i++)
-		rc = add_objects(&objects, n, &tables[i]);
+		rc = staged_table_objects(&objects, n->mem, &tables[i]);
 	if (!rc)
 		*nr = count_distinct(objects.v.data, objects.v.len);
 	vec_free(&objects.v);

@@ -2,7 +2,8 @@
 /*
  * The parts of `ebeam crashdump`: crashdump.c opens the node and has the sections written in their
  * order: crashdump_vm.c those about the VM, crashdump_process.c those of each process,
- * crashdump_tables.c those about ports, ETS tables, timers, nodes, modules and atoms.  Private.
+ * crashdump_tables.c those about ports, ETS tables, timers, nodes, modules, funs and atoms.
+ * Private.
  */
 #ifndef EBEAM_CMD_CRASHDUMP_H
 #define EBEAM_CMD_CRASHDUMP_H
@@ -65,7 +66,7 @@ int crashdump_check(struct crashdump *c, struct error *err);
 /* Writes the sections of all processes.  0 or negative errno. */
 int crashdump_processes(struct crashdump *c, struct error *err);
 void crashdump_vm(struct crashdump *c);	    /* from the head to allocators */
-void crashdump_tables(struct crashdump *c); /* ports to modules */
+void crashdump_tables(struct crashdump *c); /* ports to funs */
 void crashdump_persistent_terms(struct crashdump *c);
 void crashdump_atoms(struct crashdump *c);
 

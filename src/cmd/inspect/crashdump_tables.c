@@ -5,6 +5,7 @@
 
 #include "abi/vm.h"
 #include "base/compiler.h"
+#include "beam/code/funs.h"
 #include "beam/code/modules.h"
 #include "beam/process/timers.h"
 #include "beam/term/atoms.h"
@@ -243,6 +244,29 @@ static void write_modules(struct crashdump *c)
 	modules_free(&modules);
 }
 
+static void write_funs(struct crashdump *c)
+{
+	struct strbuf *name = crashdump_text_of(c, CRASHDUMP_TEXT_NAME);
+	struct funs funs;
+
+	if (funs_read(&funs, c->n) != 0) {
+		crashdump_lacks(c, "funs");
+		return;
+	}
+	for (size_t i = 0; i < funs.v.len; i++) {
+		const struct fun *f = &funs.v.data[i];
+
+		strbuf_reset(name);
+		crashdump_print(c, name, f->module);
+		fprintf(c->out,
+			"=fun\nModule: %s\nUniq: %" PRId32 "\nIndex: %" PRId32
+			"\nAddress: 0x%" PRIx64 "\nRefc: %" PRIu64 "\n",
+			name->buf, f->uniq, f->index, f->address, f->references);
+	}
+	c->unreadable += funs.unreadable;
+	funs_free(&funs);
+}
+
 void crashdump_tables(struct crashdump *c)
 {
 	uint64_t missed;
@@ -253,6 +277,7 @@ void crashdump_tables(struct crashdump *c)
 	c->unreadable += missed;
 	write_nodes(c);
 	write_modules(c);
+	write_funs(c);
 }
 
 /* ---- persistent terms ------------------------------------------------------------------------ */

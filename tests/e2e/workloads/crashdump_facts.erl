@@ -98,11 +98,23 @@ write(File) ->
               tables => maps:from_list([{I, table(T)} || T <- ets:all(), I <- [table_id(T)],
                                                           is_list(ets:info(T))]),
               modules => lists:sort([quoted(M) || {M, _} <- code:all_loaded()]),
+              funs => maps:from_list([{{list_to_binary(M), I}, Facts}
+                                      || F <- local_funs(), #{module := M, index := I} = Facts <- [fun_facts(F)]]),
               taints => erlang:system_info(taints),
               persistent => lists:sort([{norm(K), norm(V)} || {K, V} <- persistent_term:get()]),
               atoms => erlang:system_info(atom_count), memory => erlang:memory(total)},
     ok = file:write_file(File, term_to_binary(Facts, [{minor_version, 2}])),
     #{processes => map_size(Processes)}.
+
+%% Funs without variables are literals, of which there is one each.
+local_funs() -> [fun wait/1, fun links/0, fun text/1, fun norm/1, fun() -> ok end, fun(_) -> ok end].
+
+%% Their references are counted up to OTP 27; in 25 who asks makes them, and so has references itself.
+fun_facts(F) ->
+    Info = fun(K) -> element(2, erlang:fun_info(F, K)) end,
+    Release = list_to_integer(erlang:system_info(otp_release)),
+    References = [{references, Info(refc)} || Release > 25, Release < 28],
+    maps:from_list([{module, quoted(Info(module))}, {uniq, Info(uniq)}, {index, Info(index)} | References]).
 
 %% Those that answer this question.
 busy() ->
@@ -232,6 +244,10 @@ compare(Before, After) ->
     {ok, Tables, []} = crashdump_viewer:ets_tables(all),
     TableRows = maps:from_list([{Id, to_map(T)} || T <- Tables, #{id := Id} <- [to_map(T)]]),
     each(table, tables, Before, After, fun(Id) -> maps:get(Id, TableRows, none) end, fun table_wrong/3),
+    {ok, Funs, []} = crashdump_viewer:funs(),
+    FunRows = maps:from_list([{{list_to_binary(M), I}, R}
+                              || F <- Funs, #{module := M, index := I} = R <- [to_map(F)]]),
+    each('fun', funs, Before, After, fun({M, I}) -> maps:get({M, I}, FunRows, none) end, fun fun_wrong/3),
     {ok, Modules, []} = crashdump_viewer:loaded_modules(),
     Names = lists:sort([module_name(M) || M <- Modules]),
     maps:get(modules, Before) =:= maps:get(modules, After) andalso
@@ -349,6 +365,12 @@ table_wrong(Id, Facts, D) ->
     Same(bytes, Bytes),
     Same(type, maps:get(data_type, D)),
     Same(protection, Protection).
+
+fun_wrong(Id, Facts, D) ->
+    "0x" ++ Address = maps:get(address, D),
+    same({Id, address}, true, list_to_integer(Address, 16) > 0),
+    check({Id, uniq}, Facts, uniq, maps:get(uniq, D)),
+    check({Id, references}, Facts, references, maps:get(refc, D)).
 
 check(What, Facts, Key, Value) ->
     case Facts of
