@@ -142,6 +142,8 @@ def columns(ctx):
                          "binary_memory > 9000000 or timers = 7").json()["data"]
     check_equal({r["pid"] for r in found}, {truth["processes"]["parts"], truth["processes"]["whole"]}, "--where")
     plain = ctx.ebeam.ok("ps", "-p", node.os_pid, "-j", "-n", "1").json()["data"][0]
+    text = ctx.ebeam.ok("ps", "-p", node.os_pid, "-s", "timers", "-n", "1").out
+    check_equal(text.split()[:3], ["PID", "NAME", "TIMERS"], "columns, with that of the order")
     check("binaries" not in plain and "timers" not in plain, f"not asked for: {plain}")
     watched = ctx.ebeam.ok("ps", "-p", node.os_pid, "--watch", "0.2s", "-d", "0.5s", "-c", "name,binaries",
                            "-s", "binaries").out

@@ -323,6 +323,7 @@ static void add_timers(struct inspect *x)
 	struct strbuf line = STRBUF_INIT;
 
 	x->a.all_timers = x->timers.v.len;
+	x->a.timers_cut = x->timers.cut;
 	for (size_t i = 0; i < shown(x, x->timers.v.len); i++) {
 		const struct timer_item *t = &x->timers.v.data[i];
 		struct process_timer new = {t->receive, .by_name = t->by_name, .paused = t->paused,

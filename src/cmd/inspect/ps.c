@@ -33,7 +33,8 @@ struct ps {
 	struct process_source source;
 	struct filter *filter;
 	const char *columns, *sort;
-	uint64_t fields; /* that are shown */
+	char sorted_columns[256]; /* the usual ones and that of the order */
+	uint64_t fields;	  /* that are shown */
 	char warning[512];
 	struct process_rows rows, before;
 	VEC(uint64_t) ancestors; /* of each row, --tree only */
@@ -438,15 +439,27 @@ static int check_options(struct ps *ps, const struct filter_field *fields, struc
 	return 0;
 }
 
+/* The columns that are shown if none are asked for: what rows are sorted by is among them. */
+static const char *usual_columns(struct ps *ps)
+{
+	const struct options *o = &ps->ctx->opt;
+	const char *usual = o->watch_ns ? PROCESS_COLUMNS_WATCH : PROCESS_COLUMNS_ONCE;
+	const char *sort = o->sort ? o->sort + (*o->sort == '-') : NULL;
+
+	if (!sort || !(process_columns_fields(sort) & ~process_columns_fields(usual)))
+		return usual;
+	snprintf(ps->sorted_columns, sizeof(ps->sorted_columns), "pid,name,%s%s", sort,
+		 usual + strlen("pid,name"));
+	return ps->sorted_columns;
+}
+
 /* Chooses columns, fields and order; returns PROCESS_NEEDS_* of what has to be read for them. */
 static unsigned int choose(struct ps *ps)
 {
 	const struct options *o = &ps->ctx->opt;
 	uint64_t used = ps->filter ? filter_uses(ps->filter) : 0;
 
-	ps->columns = o->columns    ? o->columns
-		      : o->watch_ns ? PROCESS_COLUMNS_WATCH
-				    : PROCESS_COLUMNS_ONCE;
+	ps->columns = o->columns ? o->columns : usual_columns(ps);
 	if (o->json && !o->columns)
 		ps->fields = PROCESS_JSON_ALL | (o->watch_ns ? PROCESS_JSON_RATES : 0);
 	else

@@ -433,7 +433,7 @@ static void write_timers(FILE *f, const struct process_answer *a, const struct t
 
 	if (!a->all_timers)
 		return;
-	HEADING(f, o, "Timers: %s", COUNT(a->all_timers));
+	HEADING(f, o, "Timers: %s%s", a->timers_cut ? ">= " : "", COUNT(a->all_timers));
 	for (size_t i = 0; i < a->timers.len; i++) {
 		const struct process_timer *t = &a->timers.data[i];
 

@@ -85,6 +85,7 @@ struct process_answer {
 	VEC(struct process_timer) timers;
 	VEC(struct process_pair) dictionary;
 	size_t all_timers, all_keys;
+	bool timers_cut; /* it has more than all_timers */
 
 	VEC(struct process_binary) binaries;
 	size_t all_binaries;
