@@ -394,7 +394,7 @@ def offline(ctx):
     text = ctx.ebeam.ok("sched", "-p", node.os_pid, "-d", "1").out
     check_in("6 schedulers are offline", text, "text of sched")
     text = ctx.ebeam.ok("gc", "-p", node.os_pid, "-d", "1").out
-    check_in("of the time of 2 schedulers", text, "text of gc")
+    check_in("of the time of 2 normal schedulers", text, "text of gc")
     last = ctx.ebeam.ok("top", "-p", node.os_pid, "-j", "-n", "2").out.splitlines()[-1]
     online = [s["number"] for s in json.loads(last)["data"]["schedulers"] if s["type"] == "normal" and s["online"]]
     check_equal(online, [1, 2], "online by top")

@@ -181,7 +181,7 @@ static void write_head(FILE *f, const void *answer)
 		if (!isnan(t->error_ns))
 			strbuf_addf(&line, " +- %.*f %%", digits,
 				    100 * t->normal_error_ns / t->of_normal_ns);
-		strbuf_addf(&line, " of the time of %u schedulers", a->schedulers);
+		strbuf_addf(&line, " of the time of %u normal schedulers", a->schedulers);
 	}
 	if (r.reclaimed != EVENT_UNKNOWN) {
 		strbuf_addstr(&line, r.c.unknown ? "; at least " : "; ");
@@ -214,13 +214,17 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 			"Scheduler threads had no CPU for %.1f %% of the time in which they were "
 			"runnable: pauses include that time\n",
 			a->waited);
+	rc = node_wide_view_write(f, &a->wide, err);
+	if (rc) {
+		free((void *)t.rows);
+		return rc;
+	}
 	fputc('\n', f);
 	histogram_write(f, "minor pauses", &s->minor, HISTOGRAM_NS, a->scale);
 	histogram_write(f, "major pauses", &s->major, HISTOGRAM_NS, a->scale);
 	if (s->dirty.nr)
 		histogram_write(f, "pauses on dirty schedulers", &s->dirty, HISTOGRAM_NS, a->scale);
-	rc = node_wide_view_write(f, &a->wide, err);
-	rc = rc ? rc : group_rows_write(f, &s->groups, &t, o, err);
+	rc = group_rows_write(f, &s->groups, &t, o, err);
 	if (t.nr_rows && a->no_stacks)
 		fputs("This capture has no stacks, so that the functions are not known.\n", f);
 	free((void *)t.rows);

@@ -34,6 +34,7 @@ static void add_asker(struct strbuf *out, const struct names *names,
 {
 	const struct name_process *p = names_process(names, a->process);
 	const struct name_function *f = names_function(names, a->function);
+	struct strbuf name = STRBUF_INIT;
 
 	strbuf_addstr(out, a->what);
 	if (f) {
@@ -42,6 +43,10 @@ static void add_asker(struct strbuf *out, const struct names *names,
 	}
 	if (p)
 		strbuf_addf(out, " of %s", p->pid);
+	process_group_name_of(names, a->process, &name);
+	if (name.len)
+		strbuf_addf(out, " %s", name.buf);
+	strbuf_free(&name);
 }
 
 static void text_by(struct strbuf *out, const void *row, const void *ctx)

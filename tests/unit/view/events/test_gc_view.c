@@ -94,12 +94,16 @@ static void text_is_scaled(void **state)
 	page_has(&p,
 		 "In 1.00 ms: ~8 collections (6 minor, 2 major; 2 minor went over into a major one "
 		 "and share its pause; 0 on dirty schedulers), ~12.0 us (2.00 us of it on dirty "
-		 "schedulers), ~0.25 % of the time of 4 schedulers; 1,000 words reclaimed "
+		 "schedulers), ~0.25 % of the time of 4 normal schedulers; 1,000 words reclaimed "
 		 "(7.8 KiB)\n");
+	page_has(
+		&p,
+		"\n\n"
+		"WORK OF THE WHOLE NODE  COUNT    TOTAL      MAX  ASKED FOR BY\n"
+		"code purge              2 + 1  8.00 us  5.00 us  purge of m of <0.80.0> busy (2)\n"
+		"\n"
+		"minor pauses");
 	page_has(&p, "\n"
-		     "WORK OF THE WHOLE NODE  COUNT    TOTAL      MAX  ASKED FOR BY\n"
-		     "code purge              2 + 1  8.00 us  5.00 us  purge of m of <0.80.0> (2)\n"
-		     "\n"
 		     "MINOR  MAJOR    TOTAL      MAX     MEAN  RECLAIMED  ALLOCATED  HEAP AFTER  "
 		     "WHOSE     "
 		     "NAME\n"
