@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam record --mode alloc`: functions and processes that allocate known numbers of words."""
+import math
+import re
+
 from cases_modes import Weighed
 from harness import case, check, check_equal
 
@@ -55,7 +58,13 @@ def functions_sampled(ctx):
     nr = sum(bool(e.get("allocated")) for e in w.events() if e["pid"] == w.truth["pid"])
     print(f"{nr} collections seen")
     check_shares(shares_of_functions(w), w.truth["words"], max(3, 200 / nr**0.5))
-    check_near(sum(shares_of_functions(w).values()), sum(w.truth["words"].values()), "words", 15)
+    # In one of 20 runs the sum is further off than ebeam says; in hardly any twice as far.
+    warnings = "\n".join(w.report["warnings"])
+    factor = float(re.search(r"the sum is right within a factor of ([0-9.]+)", warnings).group(1))
+    ratio = sum(shares_of_functions(w).values()) / sum(w.truth["words"].values())
+    print(f"words: {ratio:.3f} of the truth, 95 %: within a factor of {factor}")
+    check(1 < factor < (2 if nr > 1000 else 10), f"{nr} collections seen: {warnings}")
+    check(abs(math.log(ratio)) <= 2 * math.log(factor), f"words: {ratio}, {warnings}")
 
 
 @case("each collection: as many new words as erlang:trace says")

@@ -20,9 +20,10 @@ static int take(void *arg, const struct rec_header *rec, struct error *err)
 	UNUSED(err);
 	if (event_decode(&ev, rec, rec->size) < 0)
 		l->nr_bad++;
-	else if (event_stream_take(&l->stream, rec, &ev, &kind))
+	else if (event_stream_take(&l->stream, rec, &ev, &kind)) {
+		coverage_seen(&l->stream.coverage, kind);
 		event_profile_event(l->events, kind, &ev);
-	else if (l->stream.refused == refused)
+	} else if (l->stream.refused == refused)
 		event_profile_other(l->events, &ev);
 	else
 		event_profile_refused(l->events);

@@ -136,7 +136,9 @@ static int watch_processes(struct recording *r, struct error *err)
 static int add_meta(struct recording *r, const struct options *opt, struct error *err)
 {
 	const struct weight_mode *mode = r->mode;
-	int rc = live_add_meta(&r->live, "record", mode ? mode->name : "cpu", opt->freq, err);
+	/* Times off CPUs are of no frequency. */
+	unsigned int freq = weight_mode_is_off_cpu(mode) ? 0 : opt->freq;
+	int rc = live_add_meta(&r->live, "record", mode ? mode->name : "cpu", freq, err);
 
 	if (rc == 0 && mode) {
 		enrich_add_meta(r->live.enrich, "unit", mode->unit);

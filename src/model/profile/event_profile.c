@@ -17,7 +17,9 @@ struct event_profile {
 	struct profile *profile;
 	const struct weight_mode *mode;
 	struct event_weights *weights; /* NULL until the mode is known */
-	struct strbuf warnings;	       /* one a line */
+	/* Of weights: their number, sum, and sum of squares; sums by the kind of event. */
+	double nr, sum, squares, by_kind[NR_EVENT_KINDS];
+	struct strbuf warnings; /* one a line */
 	uint64_t ignored;
 };
 
@@ -65,7 +67,11 @@ void event_profile_refused(struct event_profile *ep)
 static void apply_sample(void *arg, const struct event *sample)
 {
 	struct event_profile *ep = arg;
+	double weight = (double)sample->u.sample.weight;
 
+	ep->nr++;
+	ep->sum += weight;
+	ep->squares += weight * weight;
 	profile_apply(ep->profile, sample); /* profile_apply() counts refused records */
 }
 
@@ -127,11 +133,14 @@ void event_profile_other(struct event_profile *ep, const struct event *ev)
 
 void event_profile_event(struct event_profile *ep, enum event_kind kind, const struct event *ev)
 {
+	double before = ep->sum;
+
 	open_weights(ep);
 	if (ep->weights)
 		event_weights_take(ep->weights, ep->stream, kind, ev);
 	else
 		ep->ignored++;
+	ep->by_kind[kind] += ep->sum - before;
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -294,6 +303,47 @@ static void warn_of_leak(struct event_profile *ep, double share)
 			    leak->overflow);
 }
 
+#define NO_WEIGHT 0.05 /* a share of the sum that does not matter to its error */
+
+/* The 95 % confidence interval of the sum of what is scaled is sum / factor to sum * factor: by how
+ * the number of events differs between sampling windows, and their weights from each other.  0: not
+ * known. */
+static double sum_error(const struct event_profile *ep)
+{
+	double log_factor = 0, sum = 0;
+
+	for (unsigned int kind = 0; kind < NR_EVENT_KINDS; kind++)
+		if (ep->mode->scaled_by >> kind & 1)
+			sum += ep->by_kind[kind];
+	for (unsigned int kind = 0; kind < NR_EVENT_KINDS && sum > 0; kind++) {
+		double share = ep->by_kind[kind] / sum;
+		double factor = coverage_error(&ep->stream->coverage, kind);
+
+		if (!(ep->mode->scaled_by >> kind & 1) || share <= 0)
+			continue;
+		if (factor <= 0 && share > NO_WEIGHT)
+			return 0;
+		/* All kinds have the same windows: their errors add up. */
+		log_factor += factor > 0 ? share * log(factor) : 0;
+	}
+	if (ep->nr < 2 || sum <= 0)
+		return 0;
+	return exp(hypot(log_factor,
+			 1.96 * sqrt(MAX(ep->squares / (ep->sum * ep->sum) - 1 / ep->nr, 0))));
+}
+
+static void add_sum_error(struct event_profile *ep)
+{
+	double factor = sum_error(ep);
+
+	if (factor >= 1 && isfinite(factor))
+		strbuf_addf(&ep->warnings, "; the sum is right within a factor of %.3g (95 %%)",
+			    factor);
+	else
+		strbuf_addstr(&ep->warnings,
+			      "; too few sampling windows to know how far the sum is off");
+}
+
 static void scale(struct event_profile *ep)
 {
 	double share = coverage_share_of(&ep->stream->coverage, ep->mode->scaled_by);
@@ -315,6 +365,8 @@ static void scale(struct event_profile *ep)
 		    "sampled %.3g %%: that part of the events was seen, all numbers are scaled by "
 		    "%.3g",
 		    100 * share, 1 / share);
+	if (ep->mode->source != WEIGHT_LEAK) /* has an interval of its own */
+		add_sum_error(ep);
 	if (ep->mode->source == WEIGHT_OFF)
 		strbuf_addstr(
 			&ep->warnings,
