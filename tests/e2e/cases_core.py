@@ -11,7 +11,7 @@ import time
 
 from harness import Failure, Skip, case, check, check_equal, check_in
 from reading import answers, check_same, check_sensible, readings
-from nodes import compile_library, matrix_root
+from nodes import matrix_root
 
 SIDE_BY_SIDE = True
 IN_TURN = True
@@ -120,7 +120,7 @@ def made_by_ebeam(ctx):
 def reserved(ctx):
     directory = make_dir(ctx)
     node = start_node(ctx, directory)
-    node.ask("native_memory", "load", compile_library(os.path.join(ctx.work_dir, "memory_nif"), "memory_nif.c"))
+    node.ask("native_memory", "load", ctx.library("memory_nif"))
     node.ask("native_memory", "hold", "reserved", 5)
     path = os.path.join(directory, "reserved.core")
     for name in (path, path + ".gz"):

@@ -24,13 +24,19 @@ TERMS = 5000
 FEWER_TERMS = 700
 
 
+def copy_viewer(directory):
+    """To where every release sees it, if it is not there already; the path."""
+    path, found = os.path.join(directory, "observer"), glob.glob(VIEWER)
+    if not os.path.isdir(path):
+        if not found:
+            raise Skip("no crashdump_viewer: install erlang-observer (tools/install-deps)")
+        shutil.copytree(found[0], path)
+    return path
+
+
 def viewer(ctx, function, *args, timeout=300):
     """What a function of crashdump_facts says of a dump."""
-    found = glob.glob(VIEWER)
-    if not found:
-        raise Skip("no crashdump_viewer: install erlang-observer (tools/install-deps)")
-    observer = os.path.join(ctx.work_dir, "observer")
-    shutil.copytree(found[0], observer, dirs_exist_ok=True)
+    observer = copy_viewer(ctx.session.workloads.made or ctx.work_dir)
     done = run_in(ctx.otp, ["erl", "-noshell", "-pa", observer, "-pa", ctx.session.workloads.ebin(ctx.otp),
                             "-run", "crashdump_facts", function, *map(str, args)], timeout=timeout)
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]

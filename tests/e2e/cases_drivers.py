@@ -7,7 +7,6 @@ from collections import Counter
 
 from cases_events import Watch, of
 from harness import case, check, check_equal, check_in
-from nodes import compile_library
 
 SIDE_BY_SIDE = IN_TURN = True
 CALLBACKS = ("driver_start", "driver_stop", "driver_flush", "driver_output", "driver_call",
@@ -40,16 +39,8 @@ OUTPUT = ("driver_output", "driver_outputv")
 
 
 def build_driver(ctx):
-    """The directory of zoo_drv.so, compiled once for the run, if it is not there already."""
-    made = os.path.join(ctx.session.workloads.made or "", "zoo_drv")
-    out = made if os.path.exists(made) else os.path.join(ctx.work_dir, "zoo_drv")
-    if not os.path.exists(out):
-        compile_driver(out)
-    return out
-
-
-def compile_driver(out):
-    compile_library(out + "/zoo_drv", "zoo_drv.c")
+    """The directory of zoo_drv.so."""
+    return os.path.dirname(ctx.library("zoo_drv"))
 
 
 @case("spawn: each command is one call with its bytes, by both ways to send; input is counted")

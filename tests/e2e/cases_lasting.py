@@ -9,7 +9,6 @@ from answers import Watch
 from cases_drivers import build_driver
 from cases_events import of
 from harness import Skip, case, check, check_equal, check_in
-from nodes import compile_library
 
 IN_PAIRS = True
 
@@ -20,8 +19,7 @@ KINDS = {"gc_minor_end": "minor", "gc_major_end": "major"}
 
 
 def load_nifs(ctx, node):
-    library = compile_library(os.path.join(ctx.work_dir, "lasting_nif"), "lasting_nif.c")
-    node.ask("lasting", "load", os.path.dirname(library))
+    node.ask("lasting", "load", os.path.dirname(ctx.library("lasting_nif")))
 
 
 def check_unprobed(watch):

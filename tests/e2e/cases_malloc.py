@@ -6,7 +6,6 @@ import re
 
 from answers import Watch, need_events
 from harness import case, check, check_equal, check_in, patience
-from nodes import compile_library
 
 IN_PAIRS = True
 
@@ -18,9 +17,8 @@ FUNCTIONS = {"leak": "leak_plain", "churn": "leak_churn", "calloc": "leak_calloc
 
 def loaded(ctx):
     need_events(ctx)
-    base = compile_library(os.path.join(ctx.work_dir, "leak_nif"), "leak_nif.c")
     node = ctx.new_node(flags=("+S", "2:2"))
-    node.ask("native_leak", "load", base)
+    node.ask("native_leak", "load", ctx.library("leak_nif"))
     return node
 
 

@@ -4,11 +4,12 @@ with what NIFs measure of themselves, and with what the kernel counts of threads
 import json
 import os
 import re
+import signal
 import time
 from collections import Counter
 
 from cases_lasting import load_nifs
-from harness import case, check, check_equal, check_in
+from harness import case, check, check_equal, check_in, patience
 
 IN_PAIRS = True
 
@@ -20,11 +21,12 @@ class OffCpu:
 
     def __init__(self, ctx, node, *args, during=None, seconds=8, command=("record", "--mode", "offcpu",
                                                                            "--by", "process")):
-        process = ctx.ebeam.popen(*command, "-p", node.os_pid, "-d", seconds, "-j", *args)
+        process = ctx.ebeam.popen(*command, "-p", node.os_pid, "-d", patience(seconds), "-j", *args)
         wait_until_attached(process)
         self.truth = during()
         check(process.poll() is None, "it ended before what it is compared with")
-        out, err = process.communicate(timeout=90)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=patience(90))
         self.err = err.decode()
         check_equal(process.returncode, 0, f"exit code; {self.err}")
         self.json = json.loads(out)
@@ -43,7 +45,7 @@ class OffCpu:
 
 def wait_until_attached(process):
     """Until ebeam has its tracepoints, which takes as long as names of functions are looked for."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + patience(30)
     while time.monotonic() < end and process.poll() is None:
         for fd in os.listdir(f"/proc/{process.pid}/fdinfo"):
             try:

@@ -3,11 +3,9 @@
 tables.  The kernel (VmRSS) and the node itself are the oracle; a NIF gets memory of kinds that are
 known."""
 import json
-import os
 import time
 
 from harness import Failure, case, check, check_equal
-from nodes import compile_library
 
 SIDE_BY_SIDE = True
 
@@ -150,14 +148,10 @@ def switched_off(ctx):
         node.close()
 
 
-def build(ctx):
-    return compile_library(os.path.join(ctx.work_dir, "memory_nif"), "memory_nif.c")
-
-
 @case("memory of a NIF: one block, many, those of another thread are malloc's, a mapping of its own is other")
 def native(ctx):
     node = settled(ctx, "+S", "2:2")
-    node.ask("native_memory", "load", build(ctx))
+    node.ask("native_memory", "load", ctx.library("memory_nif"))
     for kind, part, mib in (("one_block", "malloc", 40), ("many_blocks", "malloc", 90),
                             ("other_thread", "malloc", 90), ("mapped", "other", 30)):
         before = read(ctx, node)["data"]["rss"]

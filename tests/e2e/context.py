@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from harness import Cleanup, Skip, check, check_equal, check_in
-from nodes import Node, given_releases, matrix_root, run_in
+from nodes import Node, compile_library, given_releases, matrix_root, run_in
 
 SHARED_FLAGS = ("+S", "2:2")
 
@@ -91,6 +91,11 @@ class Context:
                              env={**(env or {}), "BINDIR": copy, "ROOTDIR": root.stdout.strip(), "EMU": "beam",
                                   "PROGNAME": "erl"})
         return node, beam
+
+    def library(self, name):
+        """The path, without ".so", of drivers/NAME.c, compiled once for the run, if it is not there already."""
+        made = self.session.workloads.made
+        return compile_library(os.path.join(made or self.work_dir, name), name + ".c")
 
     def child(self, *command, **kwargs):
         """Another process for this case alone."""
