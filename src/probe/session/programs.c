@@ -301,5 +301,9 @@ int programs_size_maps(struct ebeam_bpf *skel, const struct session_config *c,
 		return 0;
 	rc = size_map(skel->maps.event_scratches, stacks ? nr : 1, err);
 	rc = rc ? rc : size_map(skel->maps.call_threads, c->calls ? nr : 1, err);
-	return rc || !whole ? rc : size_map(skel->maps.event_threads, nr, err);
+	if (rc || !whole)
+		return rc;
+	rc = size_map(skel->maps.event_threads, nr, err);
+	return rc ? rc
+		  : size_map(skel->maps.libc_blocks, c->libc_frees ? EBEAM_LIBC_BLOCKS : 1, err);
 }
