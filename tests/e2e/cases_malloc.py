@@ -15,9 +15,9 @@ FUNCTIONS = {"leak": "leak_plain", "churn": "leak_churn", "calloc": "leak_calloc
              "aligned": "leak_aligned", "mapped": "leak_mapped"}
 
 
-def loaded(ctx):
+def loaded(ctx, flags=("+S", "2:2")):
     need_events(ctx)
-    node = ctx.new_node(flags=("+S", "2:2"))
+    node = ctx.new_node(flags=flags)
     node.ask("native_leak", "load", ctx.library("leak_nif"))
     return node
 

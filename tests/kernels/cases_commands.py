@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the themes of tests/e2e do not ask in a way that an emulated machine can answer."""
+import json
+import time
+
+from answers import Watch
+from cases_malloc import loaded, through
 from harness import case, check, check_equal, check_in
 from reading import answers, check_sensible, readings
 
@@ -48,3 +53,19 @@ def list_nodes(ctx):
     node = ctx.node  # starts it
     rows = ctx.ebeam.ok("list", "-j").json()["data"]
     check_equal([r["name"] for r in rows if r["os_pid"] == node.os_pid], [node.name], "name")
+
+
+@case("record --mode malloc --leak: what is kept is the leak, what is freed is none", otp="one")
+def leak(ctx):
+    node = loaded(ctx)
+    watch = Watch(ctx, node, "--mode", "malloc", "--leak", command="record")
+    for kind, count in (("leak", 8000), ("churn", 12000)):
+        node.ask("native_leak", "once", kind, 2000, count)
+    time.sleep(5)  # what is left must be some time older than the end
+    watch.end()
+    check_equal(watch.process.returncode, 0, f"exit code; {watch.err}")
+    data, truth = json.loads(watch.out)["data"], node.ask("native_leak", "bytes")
+    found = {name: through(data, f"leak_{name}") for name in ("plain", "churn")}
+    print(f"    leaked {truth['leak']}, seen {found}")
+    check(0.93 * truth["leak"] < found["plain"] < 1.07 * truth["leak"], f"{truth}, {found}")
+    check(found["churn"] < 0.01 * truth["churn"], f"{truth}, {found}")

@@ -3,7 +3,7 @@
 name of one case."""
 from answers import Watch
 from cases_drivers import build_driver
-from harness import case, check, check_equal, check_in, linux
+from harness import case, check, check_equal
 
 # What makes the node do each kind of thing: group of kinds -> question, and more arguments.
 COLLECTIONS = (("happenings", "collections", 3), ())
@@ -74,10 +74,6 @@ def answered(kind):
         if ANSWERS[kind] is OWN_DRIVER:
             ctx.node.ask("driver_zoo", "load", build_driver(ctx))
             ctx.cleanup(ctx.node.ask, "driver_zoo", "unload")
-        if kind == "libc_alloc" and linux() < (5, 15):
-            refused = ctx.ebeam.run("events", "-p", ctx.node.os_pid, "-e", kind, "-d", "1s")
-            check_in("Linux 5.15", refused.err, "reason")
-            return
         watch = Watch(ctx, ctx.node, "-e", kind, *args)
         ctx.node.ask(*question)
         check_seen(kind, watch.events())

@@ -9,11 +9,15 @@ import time
 
 from answers import Watch
 from cases_count import Count
+from cases_lasting import load_nifs
+from cases_malloc import loaded, through
+from cases_offcpu import OffCpu, check_near
 from harness import Skip, case, check, check_equal
 from nodes import TOP
 
 PRIVATE_STACK = os.path.join(TOP, "build", "tests", "kernels", "private_stack")
 MODES = "/sys/kernel/debug/sched/preempt"
+FLAGS = ("+S", "2:2", "+sbwt", "none")
 MINUTES = float(os.environ.get("EBEAM_TEST_MINUTES", "1"))
 
 
@@ -45,9 +49,8 @@ def private_stack(ctx):
     check_equal(found["in_frame_with_tail_call"][0], 0, "overwritten, with a tail call")
 
 
-def pinned_node(ctx):
-    """A node all of whose threads are on one CPU, ebeam on any other."""
-    node = ctx.new_node(flags=("+S", "2:2", "+sbwt", "none"))
+def pinned(node):
+    """This node with all of its threads on one CPU, ebeam on any other."""
     subprocess.run(["taskset", "-a", "-p", "-c", "0", str(node.os_pid)], check=True,
                    stdout=subprocess.DEVNULL)
     return node
@@ -80,7 +83,7 @@ class KindCounts(Watch):
       otp="one", timeout=900)
 def programs(ctx):
     need_mode()
-    node = pinned_node(ctx)
+    node = pinned(ctx.new_node(flags=FLAGS))
     count = Count(ctx, node, "-e", "all", "-d", "10h")
     stream = KindCounts(ctx, node, "-e", "all", "--stack", "-d", "10h")
     calls = Watch(ctx, node, "erlang:unregister/1 -> return", "--count", "--rate", "1000000",
@@ -111,3 +114,35 @@ def programs(ctx):
     seen = {kind: row["seen"] for kind, row in rows.items() if row["seen"]}
     print(f"{truth['steps']} steps in {MINUTES} min; {sum(seen.values())} events of {len(seen)} kinds; "
           f"missing: {sorted(missing)}; {stream.err[-1]}", flush=True)
+
+
+@case("malloc and times off CPUs of a busy node on one CPU: bytes and times are the node's own, and it lives",
+      otp="one", timeout=900)
+def waits_and_memory(ctx):
+    need_mode()
+    node, path = pinned(loaded(ctx, flags=FLAGS)), ctx.ebeam.file(".ebeam")
+    load_nifs(ctx, node)
+
+    def during():
+        watch = Watch(ctx, node, "--mode", "malloc", "-d", "10h", "-o", path, json_lines=False, command="record")
+        node.start("native_leak", "churn", "1000", "200", "1")
+        node.start("bustle")
+        time.sleep(60 * MINUTES)
+        slept = node.ask("blocked", "sleeps", 20, 50000)
+        node.stop("bustle")
+        node.stop("native_leak")
+        watch.end()
+        check_equal(watch.process.returncode, 0, f"exit code; {watch.err}")
+        print(watch.err[-1], flush=True)
+        return slept
+
+    off = OffCpu(ctx, node, during=during, seconds=3600)
+    data = ctx.ebeam.ok("report", path, "-f", "json", "--by", "none").json()["data"]
+    asked, seen = node.ask("native_leak", "bytes")["churn"], through(data, "leak_churn")
+    print(f"{asked} bytes of malloc, {seen} seen; off CPUs: {off.kinds()}; {off.err.splitlines()[-1]}", flush=True)
+    check(asked > 1 << 20 and 0.93 * asked < seen < 1.07 * asked, f"{asked} bytes of malloc, {seen} seen")
+    for where in ("normal", "dirty"):
+        truth, kinds = off.truth[where], off.kinds(off.truth[where]["pid"])
+        check_near(kinds["sleep"] + kinds["woken"] + kinds["preempted"], truth["ns"], 0.1, where,
+                   off.margin("sleep", "woken", "preempted"))
+    check(node.alive(), "the node is alive")

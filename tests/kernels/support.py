@@ -14,13 +14,14 @@ BEGIN, END = "<!-- kernels -->\n", "<!-- end of kernels -->\n"
 # What is said, the plan (a pattern), and its cases (all, if there are none).
 ROWS = (
     ("BPF programs that load", "gate", ""),
-    ("`list`, `doctor`, `ps`, `inspect`, `dump`, `mem`, `ets`, `port`, `mod`, `dist`, `env`", "commands",
-     "commands/list* commands/ps* commands/inspect* commands/dump* commands/mem* commands/ets* "
+    ("`list`, `doctor`, `ps`, `inspect`, `dump`, `crashdump`, `core`, `mem`, `bin`, `ets`, `port`, `mod`, "
+     "`dist`, `env`",
+     "commands", "commands/list* commands/ps* commands/inspect* commands/dump* commands/mem* commands/ets* "
      "commands/port* commands/mod* commands/dist* commands/env* commands/doctor* doctor/* ps/* "
-     "inspect/* dump/* mem/* ets/* port/* mod/* dist/* env/*"),
+     "inspect/* dump/* crashdump/* core/* mem/* resident/* bin/* ets/* port/* mod/* dist/* env/*"),
     ("`record`, `report`, `diff`, `top`", "commands", "commands/re* commands/diff* commands/top*"),
-    ("`events`, `gc`, `msg`, `sched`, `proc`, `alloc`, `record --mode`", "commands",
-     "events/* gc/* msg/* sched/* proc/* vmkinds/* modes/*"),
+    ("`events`, `gc`, `msg`, `sched`, `proc`, `alloc`, `locks`, `record --mode`", "commands",
+     "events/* gc/* msg/* sched/* proc/* vmkinds/* modes/* allocated/* offcpu/* malloc/* commands/leak"),
     ("`trace`", "commands", "trace/* callers/*"),
     ("each kind of event alone", "each", ""),
     ("few privileges, and what `doctor` says of each command", "privileges", ""),
