@@ -272,7 +272,7 @@ static void choose(struct ebeam_bpf *skel, const struct part *part)
 	{
 		const char *name = bpf_program__name(p);
 
-		if (is_wanted(part->choice, name) && programs_fit(part->kernel, name))
+		if (is_wanted(part->choice, name))
 			bpf_program__set_autoload(p, wanted++ % part->of == part->nr);
 		uprobe_prepare(p, is_multi(part, p));
 	}

@@ -213,13 +213,6 @@ static bool is_chosen(const struct session_config *c)
 	       !is_anyone(&c->message_to);
 }
 
-bool programs_fit(const struct kernel_features *kernel, const char *program)
-{
-	static const char of_malloc[] = "event_libc";
-
-	return kernel->helpers.cookies || strncmp(program, of_malloc, strlen(of_malloc)) != 0;
-}
-
 void programs_configure(struct ebeam_bpf *skel, const struct session_config *config,
 			const struct kernel_features *kernel)
 {

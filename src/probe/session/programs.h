@@ -23,10 +23,6 @@ const char *programs_fix(void);
  * `btf`: file with the BTF to relocate programs by, which btf_file_check() accepts; NULL = the
  * kernel's own. */
 int programs_open(struct ebeam_bpf **out, const char *btf, struct error *err);
-/* Can programs of this name be of use on this kernel?  Not those of malloc without BPF cookies,
- * which tell its functions apart; and the verifier of Linux 5.10 logs a warning when it loads
- * them. */
-bool programs_fit(const struct kernel_features *kernel, const char *program);
 /* Before the load: sets the constants of the run. */
 void programs_configure(struct ebeam_bpf *skel, const struct session_config *c,
 			const struct kernel_features *kernel);

@@ -7,7 +7,6 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
-#include "probe/kernel/kernel.h"
 #include "target/objects.h"
 
 #define KIND (1ull << EVENT_LIBC_ALLOC)
@@ -162,7 +161,6 @@ static const struct elf_file *file_with_malloc(const struct beam_node *n, unsign
 
 void libc_sources_add(struct source_plan *plan, const struct beam_node *n, uint64_t kinds)
 {
-	struct kernel_features kernel;
 	const struct proc_map *map;
 	const struct elf_file *elf;
 	const char *path;
@@ -171,12 +169,6 @@ void libc_sources_add(struct source_plan *plan, const struct beam_node *n, uint6
 		return;
 	plan->kinds |= KIND;
 	plan->missing[EVENT_LIBC_ALLOC] = NULL;
-	kernel_features(&kernel);
-	if (!kernel.helpers.cookies) {
-		/* Linux 5.10 takes the programs, but logs a warning of its verifier. */
-		refuse(plan, "malloc", "it needs Linux 5.15 or later");
-		return;
-	}
 	for (unsigned int i = 0; (elf = file_with_malloc(n, i, &map)); i++) {
 		path = elf == n->elf ? NULL : source_plan_path(plan, n->os_pid, map);
 		if (elf != n->elf && !path)
