@@ -20,7 +20,7 @@ SHORT = ("-d", "500ms")
 COMMANDS = {
     "record": [("record", "-f", "folded", "-o", "/dev/null", *SHORT)],
     "record --mode": [("record", "--mode", mode, "-f", "folded", "-o", "/dev/null", *SHORT)
-                      for mode in ("gc", "alloc", "msg")],
+                      for mode in ("gc", "alloc", "msg", "malloc")],
     "locks": [("locks", *SHORT),
               ("record", "--mode", "offcpu", "-f", "folded", "-o", "/dev/null", *SHORT)],
     "top": [("top", "-b", "-n", "2", "--watch", "500ms"),

@@ -427,14 +427,15 @@ static void judge_programs(struct verdict *v, const struct examination *x,
 	}
 }
 
-static void judge_samples(struct verdict *v, const struct examination *x, enum doctor_state state)
+static void judge_samples(struct verdict *v, const struct examination *x, enum doctor_state state,
+			  const char *what)
 {
 	const struct probe_feature *clock = &x->host->features.feature[PROBE_FEATURE_CPU_CLOCK];
 
-	judge_programs(v, x, sampling, state, "no samples: ");
+	judge_programs(v, x, sampling, state, what);
 	if (!clock->ok) {
 		worsen(v, state, doctor_feature_fix(clock));
-		strbuf_addf(&v->why, "no samples: CPU clock events: %s", error_text(clock->err));
+		strbuf_addf(&v->why, "%sCPU clock events: %s", what, error_text(clock->err));
 	}
 }
 
@@ -507,9 +508,12 @@ static void judge(struct verdict *v, const struct examination *x, const struct c
 		return;
 	}
 	if (c->needs & NEEDS_SAMPLES)
-		judge_samples(v, x, none);
-	if (c->needs & NEEDS_OFF_CPU)
+		judge_samples(v, x, none, "no samples: ");
+	if (c->needs & NEEDS_OFF_CPU) {
 		judge_programs(v, x, off_cpu, none, "no times off CPUs: ");
+		/* locks also samples what spins, which record --mode offcpu does not. */
+		judge_samples(v, x, DOCTOR_DEGRADED, "record alone, no samples: ");
+	}
 	if (c->needs & NEEDS_CALLS)
 		judge_calls(v, x);
 	if (c->kinds) {
