@@ -152,9 +152,7 @@ def locks(ctx):
     waits, ns = sum(p["waits"] for p in truth.values()), sum(p["ns"] for p in truth.values())
     lock = data["locks"][0]
     check_near(lock["total_ns"], ns, 0.1, f"waits for the lock: {data['locks']}", lock["margin_ns"])
-    # Whom an unlock wakes may find it taken again, and wait once more: often where CPUs are emulated.
-    most = 1.1 if patience(1) == 1 else 2
-    check(0.9 * waits <= lock["waits"] <= most * waits, f"{lock['waits']} waits, truth {waits}")
+    check(abs(lock["waits"] - waits) <= 0.1 * waits, f"{lock['waits']} waits, truth {waits}")
     by_pid = Counter()
     for row in data["waiters"]:
         by_pid[row["pid"]] += row["total_ns"]

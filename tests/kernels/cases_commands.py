@@ -4,7 +4,9 @@ import json
 import time
 
 from answers import Watch
+from cases_lasting import load_nifs
 from cases_malloc import loaded, through
+from cases_offcpu import OffCpu
 from harness import case, check, check_equal, check_in
 from reading import answers, check_sensible, readings
 
@@ -69,3 +71,20 @@ def leak(ctx):
     print(f"    leaked {truth['leak']}, seen {found}")
     check(0.93 * truth["leak"] < found["plain"] < 1.07 * truth["leak"], f"{truth}, {found}")
     check(found["churn"] < 0.01 * truth["churn"], f"{truth}, {found}")
+
+
+@case("locks: waits for one lock, by who waited and who released; no longer than the node measured", otp="one")
+def locks(ctx):
+    # Whoever was woken is on a CPU for the kernel, even while the emulated CPU waits for others; and may
+    # find the lock taken again, and wait once more.
+    node = ctx.new_node()
+    load_nifs(ctx, node)
+    off = OffCpu(ctx, node, during=lambda: node.ask("blocked", "locked", 3, 20, 30000), command=("locks",))
+    waits, ns = (sum(p[name] for p in off.truth.values()) for name in ("waits", "ns"))
+    lock = off.data["locks"][0]
+    print(f"    {lock['waits']} waits of {lock['total_ns']} ns; the node: {waits}, {ns} ns")
+    check(0.6 * ns < lock["total_ns"] < 1.02 * ns + lock["margin_ns"], f"{lock}, truth {ns} ns")
+    check(0.9 * waits <= lock["waits"] <= 2 * waits, f"{lock}, truth {waits} waits")
+    for rows in ("waiters", "releasers"):
+        own = sum(row["total_ns"] for row in off.data[rows] if row["pid"] in off.truth)
+        check(own >= 0.9 * lock["total_ns"], f"{off.data[rows]}, truth {off.truth}")

@@ -21,7 +21,7 @@ ROWS = (
      "inspect/* dump/* crashdump/* core/* mem/* resident/* bin/* ets/* port/* mod/* dist/* env/*"),
     ("`record`, `report`, `diff`, `top`", "commands", "commands/re* commands/diff* commands/top*"),
     ("`events`, `gc`, `msg`, `sched`, `proc`, `alloc`, `locks`, `record --mode`", "commands",
-     "events/* gc/* msg/* sched/* proc/* vmkinds/* modes/* allocated/* offcpu/* malloc/* commands/leak"),
+     "events/* gc/* msg/* sched/* proc/* vmkinds/* modes/* allocated/* offcpu/* malloc/* commands/leak commands/locks"),
     ("`trace`", "commands", "trace/* callers/*"),
     ("each kind of event alone", "each", ""),
     ("few privileges, and what `doctor` says of each command", "privileges", ""),
