@@ -15,7 +15,8 @@ enum { LIBC_OP, LIBC_SIZE, LIBC_STANDS_FOR, LIBC_ADDRESS, LIBC_VALUES };
 /* Addresses from here on are errors of mmap(): MAP_FAILED. */
 #define LIBC_ERRORS ((uint64_t)-4095)
 
-/* Addresses of samples that are not freed yet, of which alone it is said when they are. */
+/* Addresses of samples that are not freed yet, of which alone it is said when they are; with the
+ * size of a mapping, else 0. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EBEAM_LIBC_BLOCKS);
@@ -60,13 +61,26 @@ INLINE uint64_t libc_stands_for(struct event_thread *t, uint64_t size)
 	return nr * every;
 }
 
-INLINE void libc_freed(enum event_word op, uint64_t address)
+INLINE uint64_t libc_pages(uint64_t size)
+{
+	return (size + EBEAM_PAGE_SIZE - 1) / EBEAM_PAGE_SIZE;
+}
+
+/* size: of what munmap() gives back.  If that is only a part of a mapping the rest stays, and ebeam
+ * finds in /proc/PID/maps how much that is. */
+INLINE void libc_freed(enum event_word op, uint64_t address, uint64_t size)
 {
 	struct rec_raw_event *rec;
+	const uint64_t *mapped;
 	uint64_t epid;
 
 	if (!address || !wanted(EVENT_LIBC_ALLOC))
 		return;
+	if (config.libc_sampled && op == EVENT_WORD_MUNMAP) {
+		mapped = bpf_map_lookup_elem(&libc_blocks, &address);
+		if (!mapped || libc_pages(size) < libc_pages(*mapped))
+			return;
+	}
 	if (config.libc_sampled && bpf_map_delete_elem(&libc_blocks, &address))
 		return;
 	/* The free of a sample is wanted whoever does it. */
@@ -85,7 +99,7 @@ INLINE void libc_freed(enum event_word op, uint64_t address)
 /* void free(void *), int munmap(void *, size_t) */
 EVENT_ENTRY(event_libc_free)
 {
-	libc_freed((enum event_word)EVENT_COOKIE(cookie_of(ctx)), ctx->di);
+	libc_freed((enum event_word)EVENT_COOKIE(cookie_of(ctx)), ctx->di, ctx->si);
 	return 0;
 }
 
@@ -125,7 +139,7 @@ EVENT_ENTRY(event_libc_alloc)
 	} else if (op == EVENT_WORD_REALLOC) {
 		/* Now, as another thread may get the old block before this returns.  If realloc()
 		 * fails, which is rare, the old block is still there and no longer known. */
-		libc_freed(EVENT_WORD_REALLOC, ctx->di);
+		libc_freed(EVENT_WORD_REALLOC, ctx->di, 0);
 	}
 	return 0;
 }
@@ -142,7 +156,7 @@ INLINE uint64_t libc_result(struct pt_regs *ctx, const struct event_thread *t)
 
 EVENT_RETURN(event_libc_alloc_return)
 {
-	uint64_t ts_ns, process, epid, address, stands_for, op;
+	uint64_t ts_ns, process, epid, address, stands_for, op, mapped;
 	struct event_thread *t = thread_here();
 	struct rec_raw_event *rec;
 	uint16_t flags;
@@ -168,9 +182,9 @@ EVENT_RETURN(event_libc_alloc_return)
 	ts_ns = event_now();
 	count_sums(EVENT_LIBC_ALLOC, t->libc.size, EVENT_UNKNOWN);
 	/* If its free would not be seen it must not be taken for a leak. */
-	if (config.libc_frees && bpf_map_update_elem(&libc_blocks, &address, &ts_ns, BPF_ANY)) {
-		count_event(EVENT_LIBC_ALLOC);
-		count_lost(EVENT_LIBC_ALLOC);
+	mapped = op == EVENT_WORD_MMAP ? t->libc.size : 0;
+	if (config.libc_frees && bpf_map_update_elem(&libc_blocks, &address, &mapped, BPF_ANY)) {
+		count(COUNTER_BLOCKS_FULL);
 		return 0;
 	}
 	event_seen(process, epid, ts_ns);

@@ -36,7 +36,10 @@
 	EVENT_WORD(MMAP, "mmap")                                                                   \
 	EVENT_WORD(FREE, "free")                                                                   \
 	EVENT_WORD(MUNMAP, "munmap")                                                               \
-	EVENT_WORD(GONE, "gone")
+	EVENT_WORD(GONE, "gone")                                                                   \
+	EVENT_WORD(CUT, "cut")                                                                     \
+	EVENT_WORD(CHANGED, "changed")                                                             \
+	EVENT_WORD(ALIKE, "alike")
 enum event_word {
 	EVENT_WORD_NONE = 0,
 #define EVENT_WORD_ID(id, text) EVENT_WORD_##id,

@@ -55,8 +55,8 @@
 #define EBEAM_GC_PART 512
 #define EBEAM_MESSAGE 80
 
-/* Sampled blocks of the C library that are not freed yet; if there are more, further ones count as
- * lost. */
+/* Sampled blocks of the C library that are not freed yet; further ones are counted (blocks_full).
+ * ebeam samples less before that happens. */
 #define EBEAM_LIBC_BLOCKS 262144
 
 /* Bytes of which one is sampled, at most; larger blocks count as this size where their mean is

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "base/idmap.h"
+
 #define PAGE_MASK ((raddr)4095)
 #define HEAD_SIZE 16
 
@@ -43,6 +45,8 @@ uint64_t libc_mapped_block(const uint64_t head[2], uint64_t most)
 #define SIZE_FLAGS  (uint64_t)7
 #define LEAST_CHUNK 32
 
+#define CONTENT_WORDS 14
+
 /* In a free block of a tcache: the next block's address XORed with the upper bits of its own, and a
  * key that is 0 once it is in use. */
 static bool is_in_tcache(struct mem *m, raddr block, const uint64_t words[2], uint64_t size)
@@ -55,11 +59,29 @@ static bool is_in_tcache(struct mem *m, raddr block, const uint64_t words[2], ui
 	return !next || (mem_read_u64(m, next - 8, &its) == 0 && (its & ~SIZE_FLAGS) == size);
 }
 
-enum libc_block libc_block_state(struct mem *m, raddr block, uint64_t *word)
+/* Of a block whose chunk has this size, and up to the end of words[]. */
+static uint64_t hash_content(const uint64_t *words, size_t nr, uint64_t size)
 {
-	uint64_t head[4], size, after;
+	uint32_t low = 1, high = 2;
+
+	/* The last word of a block is where the next chunk's header begins. */
+	for (size_t i = 0; i < nr && i < size / 8 - 1; i++) {
+		low = hash_mix(low, words[i]);
+		high = hash_mix(high, words[i] + low);
+	}
+	return (uint64_t)high << 32 | low | 1;
+}
+
+enum libc_block libc_block_state(struct mem *m, raddr block, uint64_t *word, uint64_t *content)
+{
+	uint64_t head[2 + CONTENT_WORDS], size, after;
+	size_t nr = CONTENT_WORDS;
 	int rc = mem_read(m, block - HEAD_SIZE, head, sizeof(head));
 
+	if (rc) {
+		nr = 2; /* the heap may end behind it */
+		rc = mem_read(m, block - HEAD_SIZE, head, 4 * sizeof(*head));
+	}
 	if (rc)
 		return rc == -EFAULT ? LIBC_BLOCK_GONE : LIBC_BLOCK_USED;
 	size = head[1] & ~SIZE_FLAGS;
@@ -67,11 +89,13 @@ enum libc_block libc_block_state(struct mem *m, raddr block, uint64_t *word)
 		*word = size;
 	if (size != *word)
 		return LIBC_BLOCK_FREE;
+	if (size < LEAST_CHUNK)
+		return LIBC_BLOCK_FREE;
+	*content = hash_content(head + 2, nr, size);
 	if (head[1] & IS_MAPPED)
 		return LIBC_BLOCK_USED;
-	if (size < LEAST_CHUNK || size % HEAD_SIZE ||
-	    mem_read_u64(m, block - HEAD_SIZE + size + 8, &after) || !(after & PREV_IN_USE) ||
-	    is_in_tcache(m, block, head + 2, size))
+	if (size % HEAD_SIZE || mem_read_u64(m, block - HEAD_SIZE + size + 8, &after) ||
+	    !(after & PREV_IN_USE) || is_in_tcache(m, block, head + 2, size))
 		return LIBC_BLOCK_FREE;
 	return LIBC_BLOCK_USED;
 }

@@ -31,9 +31,11 @@ uint64_t libc_mapped_block(const uint64_t head[2], uint64_t most);
  * another size.  What cannot be seen: a block that was given away again in the same size, and one
  * of at most 120 bytes in a fastbin.  Before glibc 2.32 also one in the tcache of a thread, which
  * since then is known by the address of the next block, which stands in it, XORed with its own.
+ * *content is set, of a block in use, to a hash of its first bytes, not 0: another one says that
+ * the block was written to, or was given away again.
  */
 enum libc_block { LIBC_BLOCK_USED, LIBC_BLOCK_FREE, LIBC_BLOCK_GONE /* unmapped */ };
-enum libc_block libc_block_state(struct mem *m, raddr block, uint64_t *word);
+enum libc_block libc_block_state(struct mem *m, raddr block, uint64_t *word, uint64_t *content);
 
 /* Searches a thread's descriptor, which stands at the top of its stack, in a page that was read
  * from `at`.  If it is there, *start and *end are those of the stack, with its guard page, and

@@ -43,6 +43,10 @@ static void adapt_to_sizes(struct weigh_run *w)
 		return;
 	while (every < EBEAM_LIBC_EVERY && every < LIBC_CALLS * n.size / n.ns)
 		every *= 2;
+	/* The table of blocks that are not freed yet must not get full. */
+	for (size_t nr = w->leak ? leak_check_nr(w->leak) : 0;
+	     nr > EBEAM_LIBC_BLOCKS / 4 && every < EBEAM_LIBC_EVERY; nr -= EBEAM_LIBC_BLOCKS / 8)
+		every *= 4;
 	session_sample_libc(s, every);
 }
 
@@ -106,7 +110,16 @@ static int on_drained(void *arg, struct error *err)
 	return 0;
 }
 
-static void on_finish(void *arg)
+static void on_stop(void *arg)
+{
+	struct weigh_run *w = arg;
+
+	if (w->leak)
+		leak_check_stop(w->leak);
+}
+
+/* The last look at memory takes a while, in which probes would cost the node. */
+static void on_detached(void *arg)
 {
 	struct weigh_run *w = arg;
 
@@ -167,7 +180,8 @@ int record_events(struct command_context *ctx, struct render *render,
 		.other = on_other,
 		.begin = on_begin,
 		.drained = on_drained,
-		.end = on_finish,
+		.end = on_stop,
+		.detached = on_detached,
 		.event = on_event,
 		.show = on_end,
 		.closing = on_closing,

@@ -344,6 +344,8 @@ static int finish(struct event_run *run, struct error *err)
 	rc = drain(run, SOURCE_DRAIN_ALL, err);
 	if (rc)
 		return rc;
+	if (run->consumer->detached)
+		run->consumer->detached(run->consumer->arg);
 	live_add_end(&run->live, run->stream.refused, end_ns);
 	return drain(run, SOURCE_DRAIN_ALL, err);
 }

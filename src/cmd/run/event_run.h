@@ -71,6 +71,9 @@ struct event_consumer {
 	/* Live only, after all probes were attached.  NULL ok. */
 	int (*started)(void *arg, struct error *err);
 	void (*end)(void *arg); /* live only, before they are detached; NULL ok */
+	/* Live only, after they were detached and their events were taken, before the recording
+	 * ends; the session still exists.  NULL ok. */
+	void (*detached)(void *arg);
 	/* 1 = the consumer wants no more events; 0 = go on. */
 	int (*event)(void *arg, enum event_kind kind, const struct event *ev);
 	/* After each drain of the rings; NULL ok.  0 or negative errno. */

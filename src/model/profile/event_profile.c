@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/limits.h"
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "base/units.h"
@@ -233,16 +234,38 @@ static void warn_of_counts(struct event_profile *ep)
 }
 
 /* "RATE LOW HIGH BLOCKS SAMPLED", bytes a second; LOW and HIGH 0 = not known. */
-static void add_leak(struct event_profile *ep, double rate, double factor)
+static void add_leak(struct event_profile *ep, double rate, double low, double high)
 {
 	const struct leak_result *leak = &event_weights_counts(ep->weights)->leak;
 	struct strbuf text = STRBUF_INIT;
-	bool known = isfinite(factor);
 
-	strbuf_addf(&text, "%.0f %.0f %.0f %" PRIu64 " %" PRIu64, rate, known ? rate / factor : 0,
-		    known ? rate * factor : 0, leak->left, leak->sampled);
+	strbuf_addf(&text, "%.0f %.0f %.0f %" PRIu64 " %" PRIu64, rate, low, high, leak->left,
+		    leak->sampled);
 	add_meta(ep, SNAPSHOT_LEAK_KEY, text.buf);
 	strbuf_free(&text);
+}
+
+/* What the interval says, and how long to record for one of LEAK_NARROW.  text: time, rate, and
+ * both ends of the interval. */
+static void add_rate(struct event_profile *ep, double rate, double low, double high, uint64_t ns,
+		     char (*text)[32])
+{
+	const struct leak_result *leak = &event_weights_counts(ep->weights)->leak;
+	double wide = rate > 0 ? (high - low) / 2 / rate : 0;
+	char longer[32];
+
+	strbuf_addf(&ep->warnings,
+		    "%s a second leaked (%s .. %s, 95 %%), by %" PRIu64 " of %" PRIu64
+		    " blocks sampled in %s",
+		    text[1], text[2], text[3], leak->left, leak->sampled, text[0]);
+	if (wide <= LEAK_NARROW)
+		return;
+	units_format_ns((uint64_t)((double)ns * wide * wide / (LEAK_NARROW * LEAK_NARROW)), longer,
+			sizeof(longer));
+	strbuf_addf(&ep->warnings,
+		    "\nwithin +-%.0f %%; for +-%.0f %% record some %s (-d), or with a higher "
+		    "--max-overhead",
+		    100 * wide, 100 * LEAK_NARROW, longer);
 }
 
 /* The rate of the leak, with the 95 % confidence interval of what was sampled, and what speaks
@@ -252,46 +275,49 @@ static void warn_of_leak(struct event_profile *ep, double share)
 	const struct leak_result *leak = &event_weights_counts(ep->weights)->leak;
 	const struct event_stream *s = ep->stream;
 	uint64_t start_ns = MAX(s->start_ns, s->watching_ns);
-	double error = log(coverage_error(&s->coverage, EVENT_LIBC_ALLOC)), rate, factor;
 	uint64_t end_ns = MAX(s->start_ns + s->duration_ns, s->last_ns);
+	double per_s, low, high;
 	char text[4][32];
+	bool known;
 
 	if (end_ns <= start_ns)
 		return;
 	begin_warning(ep);
-	rate = (double)leak->bytes / share / (double)(end_ns - start_ns) * 1e9;
-	factor = exp(sqrt(error * error + leak->error * leak->error));
+	per_s = 1e9 / share / (double)(end_ns - start_ns);
+	known = leak_weights_interval(leak, coverage_error(&s->coverage, EVENT_LIBC_ALLOC), &low,
+				      &high);
 	units_format_ns(end_ns - start_ns, text[0], sizeof(text[0]));
-	units_format_bytes((uint64_t)rate, text[1], sizeof(text[1]));
-	units_format_bytes((uint64_t)(rate / factor), text[2], sizeof(text[2]));
-	units_format_bytes((uint64_t)(rate * factor), text[3], sizeof(text[3]));
-	add_leak(ep, rate, factor);
+	units_format_bytes((uint64_t)((double)leak->bytes * per_s), text[1], sizeof(text[1]));
+	units_format_bytes((uint64_t)(low * per_s), text[2], sizeof(text[2]));
+	units_format_bytes((uint64_t)(high * per_s), text[3], sizeof(text[3]));
+	add_leak(ep, (double)leak->bytes * per_s, low * per_s, high * per_s);
 	if (!leak->left && leak->sampled < LEAK_FEW)
 		strbuf_addf(&ep->warnings,
 			    "only %" PRIu64 " blocks were sampled in %s, which is too few to tell: "
 			    "record longer (-d), or with --max-overhead 10",
 			    leak->sampled, text[0]);
+	else if (!leak->left && known && high > 0)
+		strbuf_addf(&ep->warnings,
+			    "no leak was found of %" PRIu64 " blocks sampled in %s, but up to %s a "
+			    "second may leak (95 %%): what is in use has changed, and too few "
+			    "frees were seen to tell its owner from others",
+			    leak->sampled, text[0], text[3]);
 	else if (!leak->left)
 		strbuf_addf(&ep->warnings,
 			    "no leak was seen: of %" PRIu64 " blocks sampled in %s none was kept",
 			    leak->sampled, text[0]);
-	else if (isfinite(factor))
-		strbuf_addf(&ep->warnings,
-			    "%s a second leaked (%s .. %s, 95 %%), by %" PRIu64 " of %" PRIu64
-			    " blocks sampled in %s",
-			    text[1], text[2], text[3], leak->left, leak->sampled, text[0]);
+	else if (known)
+		add_rate(ep, (double)leak->bytes, low, high, end_ns - start_ns, text);
 	else
 		strbuf_addf(&ep->warnings,
 			    "some %s a second leaked, by %" PRIu64 " of %" PRIu64
 			    " blocks sampled in %s: too few sampling windows for an interval",
 			    text[1], leak->left, leak->sampled, text[0]);
 	if (leak->left && share < LEAK_WATCHED)
-		strbuf_addf(
-			&ep->warnings,
-			"\nprobes were enabled for %.2g %% of the time: what else is freed is seen "
-			"in memory, but not if malloc gave the place away again. Caches and queues "
-			"may count as leaks; --max-overhead 100 tells them apart",
-			100 * share);
+		strbuf_addf(&ep->warnings,
+			    "\nprobes were enabled for %.2g %% of the time; frees in the rest of "
+			    "it are estimated from those seen, and from memory",
+			    100 * share);
 	if (leak->settled < LEAK_SETTLED)
 		strbuf_addf(
 			&ep->warnings,
@@ -299,8 +325,17 @@ static void warn_of_leak(struct event_profile *ep, double share)
 			"the time %.0f %% was freed before %.2g of it. Record longer (-d)",
 			LEAK_SURVIVES / 2, 100 * (1 - leak->settled), LEAK_SURVIVES);
 	if (leak->overflow)
-		strbuf_addf(&ep->warnings, "\nnot counted: %" PRIu64 " blocks beyond the limits",
-			    leak->overflow);
+		strbuf_addf(&ep->warnings,
+			    "\nnot counted: %" PRIu64
+			    " sampled blocks, as no more than %u blocks of %u stacks are "
+			    "followed: what leaked is more by that part. Record shorter (-d)",
+			    leak->overflow, LEAK_MAX_BLOCKS, LEAK_MAX_STACKS);
+	if (s->counters[COUNTER_BLOCKS_FULL])
+		strbuf_addf(&ep->warnings,
+			    "\nnot counted: %" PRIu64
+			    " sampled blocks, as more than %u of them were in use at once: what "
+			    "leaked is more by that part. Record shorter (-d)",
+			    s->counters[COUNTER_BLOCKS_FULL], EBEAM_LIBC_BLOCKS);
 }
 
 #define NO_WEIGHT 0.05 /* a share of the sum that does not matter to its error */

@@ -309,11 +309,38 @@ static void weigh_message(struct event_weights *w, enum event_kind kind, const s
 		      words <= UINT64_MAX / (2 * WORD_SIZE) ? words * WORD_SIZE : EVENT_UNKNOWN);
 }
 
-static void weigh_block(struct event_weights *w, enum event_kind kind, const struct event *ev)
+/* What became of a block that was sampled. */
+static void follow_block(struct event_weights *w, struct event_stream *s, const struct event *ev,
+			 uint64_t address)
+{
+	uint64_t size = event_value(ev, EVENT_AT(LIBC_ALLOC, SIZE));
+
+	switch (event_stream_word(s, event_value_id(ev, EVENT_AT(LIBC_ALLOC, OP)))) {
+	case EVENT_WORD_CHANGED:
+		leak_weights_looks(w->leak, address, ev->ts_ns, LEAK_CHANGED);
+		break;
+	case EVENT_WORD_ALIKE:
+		leak_weights_looks(w->leak, address, ev->ts_ns, LEAK_ALIKE);
+		break;
+	case EVENT_WORD_CUT:
+		leak_weights_cut(w->leak, address, size);
+		break;
+	case EVENT_WORD_GONE:
+		leak_weights_free(w->leak, address, ev->ts_ns, false);
+		break;
+	default:
+		leak_weights_free(w->leak, address, ev->ts_ns, true);
+		break;
+	}
+}
+
+static void weigh_block(struct event_weights *w, struct event_stream *s, enum event_kind kind,
+			const struct event *ev)
 {
 	struct leak_block b = {
 		.address = event_value(ev, EVENT_AT(LIBC_ALLOC, ADDRESS)),
 		.ts_ns = ev->ts_ns,
+		.size = event_value(ev, EVENT_AT(LIBC_ALLOC, SIZE)),
 		.bytes = event_value(ev, EVENT_AT(LIBC_ALLOC, STANDS_FOR)),
 		.process = ev->u.vm.process,
 		.stack = ev->u.vm.stack,
@@ -325,7 +352,7 @@ static void weigh_block(struct event_weights *w, enum event_kind kind, const str
 	if (kind != EVENT_LIBC_ALLOC)
 		return;
 	if (w->leak && b.address && freed)
-		leak_weights_free(w->leak, b.address, ev->ts_ns);
+		follow_block(w, s, ev, b.address);
 	else if (w->leak && b.address)
 		leak_weights_alloc(w->leak, &b);
 	else if (!w->leak && !freed)
@@ -527,7 +554,7 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 		break;
 	case WEIGHT_MALLOC:
 	case WEIGHT_LEAK:
-		weigh_block(w, kind, ev);
+		weigh_block(w, s, kind, ev);
 		break;
 	case WEIGHT_ON:
 	case WEIGHT_OFF:

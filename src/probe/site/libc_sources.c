@@ -27,7 +27,7 @@ static const struct {
 	{"mmap", EVENT_WORD_MMAP, "si", false},
 	{"mmap64", EVENT_WORD_MMAP, "si", false},
 	{"free", EVENT_WORD_FREE, "di", true},
-	{"munmap", EVENT_WORD_MUNMAP, "di", false},
+	{"munmap", EVENT_WORD_MUNMAP, "di si", false},
 };
 
 static bool frees(enum event_word op)

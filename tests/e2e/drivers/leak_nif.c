@@ -4,6 +4,7 @@
  * workloads/native_leak.erl.
  */
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,8 +16,22 @@ extern term enif_make_ulong(struct environment *, unsigned long);
 
 #define STEP   __attribute__((noinline, noclone))
 #define CACHED 20000
+#define HELD   65536
 
-enum kind { LEAK, CHURN, CACHE, CALLOC, REALLOC, ALIGNED, MAPPED, THREAD, NR_KINDS };
+enum kind {
+	LEAK,
+	CHURN,
+	CACHE,
+	CALLOC,
+	REALLOC,
+	ALIGNED,
+	MAPPED,
+	THREAD,
+	TENTH,
+	SECOND,
+	TEN_SECONDS,
+	NR_KINDS
+};
 
 /* Blocks are linked, so that no optimiser finds that nobody uses them. */
 static void *kept;
@@ -54,6 +69,62 @@ STEP void leak_cache(size_t size)
 	*at = malloc(size);
 	memset(*at, 1, size);
 	__atomic_fetch_add(&bytes[CACHE], size, __ATOMIC_RELAXED);
+}
+
+/* Blocks that are freed after a time. */
+struct held {
+	void *block[HELD];
+	uint64_t until_ns[HELD];
+	unsigned int first, next;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Its place is the first that malloc gives away again. */
+static void let_go(struct held *h)
+{
+	uint64_t now = now_ns();
+
+	while (h->first != h->next && h->until_ns[h->first % HELD] <= now)
+		free(h->block[h->first++ % HELD]);
+}
+
+static void hold(struct held *h, void *block, uint64_t ns, enum kind kind, size_t size)
+{
+	uint64_t now = now_ns();
+
+	memcpy(block, &now, sizeof(now));
+	if (h->next - h->first == HELD)
+		free(h->block[h->first++ % HELD]);
+	h->block[h->next % HELD] = block;
+	h->until_ns[h->next++ % HELD] = now + ns;
+	__atomic_fetch_add(&bytes[kind], size, __ATOMIC_RELAXED);
+}
+
+static struct held tenth, second, ten_seconds;
+
+STEP void leak_tenth(size_t size)
+{
+	let_go(&tenth);
+	hold(&tenth, malloc(size), 100000000, TENTH, size);
+}
+
+STEP void leak_second(size_t size)
+{
+	let_go(&second);
+	hold(&second, malloc(size), 1000000000, SECOND, size);
+}
+
+STEP void leak_ten_seconds(size_t size)
+{
+	let_go(&ten_seconds);
+	hold(&ten_seconds, malloc(size), 10000000000, TEN_SECONDS, size);
 }
 
 STEP void leak_calloc(size_t size)
@@ -111,9 +182,10 @@ static void start_thread_of(size_t size)
 /* nif(Kind, Size, Count) -> Size */
 static term run(struct environment *env, int argc, const term argv[])
 {
-	static void (*const steps[NR_KINDS])(size_t) = {leak_plain,  leak_churn,     leak_cache,
-							leak_calloc, leak_realloc,   leak_aligned,
-							leak_mapped, start_thread_of};
+	static void (*const steps[NR_KINDS])(size_t) = {leak_plain,  leak_churn,      leak_cache,
+							leak_calloc, leak_realloc,    leak_aligned,
+							leak_mapped, start_thread_of, leak_tenth,
+							leak_second, leak_ten_seconds};
 	int kind, size, count;
 
 	(void)argc;

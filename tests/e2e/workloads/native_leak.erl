@@ -13,7 +13,8 @@
 nif(_, _, _) -> erlang:nif_error(not_loaded).
 nif_bytes(_) -> erlang:nif_error(not_loaded).
 
-kinds() -> ["leak", "churn", "cache", "calloc", "realloc", "aligned", "mapped", "thread"].
+kinds() -> ["leak", "churn", "cache", "calloc", "realloc", "aligned", "mapped", "thread", "tenth", "second",
+     "ten_seconds"].
 
 kind(Kind) -> length(lists:takewhile(fun(K) -> K =/= Kind end, kinds())).
 

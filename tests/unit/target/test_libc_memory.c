@@ -130,42 +130,51 @@ static void blocks(void **state)
 {
 	struct heap h = {.mem.read = read_heap};
 	const raddr block = BLOCKS + 16, next = block + CHUNK;
-	uint64_t known = 0;
+	uint64_t known = 0, content = 0, before;
 
 	UNUSED(state);
 	for (unsigned int i = 0; i < 4; i++)
 		h.words[1 + i * CHUNK / 8] = CHUNK | 1;
-	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_USED);
+	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_USED);
 	assert_int_equal(known, CHUNK);
 	/* in a tcache: alone, before another; given away again, when its key is 0 */
 	word_of(&h, block)[1] = 0x1234567890;
 	word_of(&h, block)[0] = block >> 12;
-	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_FREE);
 	word_of(&h, block)[0] = next ^ block >> 12;
-	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_FREE);
 	word_of(&h, block)[1] = 0;
-	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_USED);
+	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_USED);
+	/* its content, which ends where the next block's header begins */
+	before = content;
+	assert_true(before != 0);
+	word_of(&h, next)[1] = 7;
+	libc_block_state(&h.mem, block, &known, &content);
+	assert_true(content == before);
+	word_of(&h, block)[4] = 7;
+	libc_block_state(&h.mem, block, &known, &content);
+	assert_true(content != before);
 	/* the user's own words: addresses, of blocks of another size */
 	memcpy(word_of(&h, block), (uint64_t[]){next, next}, 16);
-	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_USED);
+	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_USED);
 	/* in a bin: the next chunk says so */
 	h.words[1 + CHUNK / 8] = CHUNK;
-	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_FREE);
 	h.words[1 + CHUNK / 8] = CHUNK | 1;
 	/* joined with its neighbour, or split */
 	h.words[1] = 2 * CHUNK | 1;
-	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_FREE);
 	/* mapped by itself: there is no next chunk */
 	h.words[1] = 0x31000 | 2;
 	known = 0;
-	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_USED);
-	assert_int_equal(libc_block_state(&h.mem, BLOCKS - 4096, &known), LIBC_BLOCK_GONE);
+	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_USED);
+	assert_int_equal(libc_block_state(&h.mem, BLOCKS - 4096, &known, &content), LIBC_BLOCK_GONE);
 	/* nonsense */
 	h.words[1] = known = 0;
-	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_FREE);
 	h.words[1] = UINT64_MAX & ~(uint64_t)2;
 	known = 0;
-	assert_int_equal(libc_block_state(&h.mem, block, &known), LIBC_BLOCK_FREE);
+	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_FREE);
 }
 
 /* Searches the pages above the caller's frame. */
