@@ -18,6 +18,11 @@ unsigned int histogram_bucket(uint64_t value)
 	       (unsigned int)(value >> (log2 - LOG2_HALF)) - HALF;
 }
 
+unsigned int histogram_power(uint64_t value)
+{
+	return value ? 64u - (unsigned int)__builtin_clzll(value) : 0;
+}
+
 void histogram_bounds(unsigned int bucket, uint64_t *first, uint64_t *last)
 {
 	unsigned int shift;

@@ -10,6 +10,9 @@
 #define HISTOGRAM_LINEAR  32u
 #define HISTOGRAM_BUCKETS (HISTOGRAM_LINEAR + 59 * HISTOGRAM_LINEAR / 2)
 
+/* Powers of two: 0; 1; 2 .. 3; 4 .. 7; ... */
+#define HISTOGRAM_POWERS 65u
+
 struct histogram {
 	uint64_t nr, sum; /* sum saturates */
 	uint64_t min, max;
@@ -26,6 +29,8 @@ uint64_t histogram_percentile(const struct histogram *h, double percent);
 uint64_t histogram_between(const struct histogram *h, uint64_t low, uint64_t high);
 /* Index of a value's bucket in counts[]. */
 unsigned int histogram_bucket(uint64_t value);
+/* Which power of two a value belongs to. */
+unsigned int histogram_power(uint64_t value);
 /* First and last value of a bucket. */
 void histogram_bounds(unsigned int bucket, uint64_t *first, uint64_t *last);
 

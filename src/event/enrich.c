@@ -50,7 +50,7 @@ struct enrich {
 		uint32_t os_tid;
 		struct rec_sample fields;
 	} off;
-	double variance[NR_SAMPLE_KINDS];
+	double variance[NR_SAMPLE_KINDS + 1];
 	enrich_off_cpu_fn *take_off;
 	void *take_off_arg;
 	uint32_t kind_names[NR_EVENT_KINDS]; /* string ids, 0 = not interned yet */
@@ -198,6 +198,11 @@ static void enrich_off_cpu(struct enrich *e, const struct rec_raw_off_cpu *raw)
 	}
 	push_off_cpu(e, &waited, raw->h.ts_ns);
 	push_off_cpu(e, &runnable, raw->h.ts_ns);
+	/* Both parts are there or not together. */
+	if (waited.kind != SAMPLE_WAIT)
+		e->variance[NR_SAMPLE_KINDS] += off_cpu_variance(&waited, &runnable);
+	else if (runnable.kind != SAMPLE_WAIT)
+		e->variance[NR_SAMPLE_KINDS] += runnable.variance;
 	if (e->take_off && !(raw->flags & OFF_CPU_PREEMPTED))
 		report_off_cpu(e, raw);
 	e->off.os_tid = 0;

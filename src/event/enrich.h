@@ -59,7 +59,8 @@ struct enrich_off_cpu {
 typedef void enrich_off_cpu_fn(void *arg, const struct enrich_off_cpu *t);
 /* `take` is called for each, in addition to the samples that are returned. */
 void enrich_on_off_cpu(struct enrich *e, enrich_off_cpu_fn *take, void *arg);
-/* Variance of the sum of weights of a kind, ns^2: of times off CPUs, not all of which are seen. */
+/* Variance of the sum of weights of a kind, ns^2: of times off CPUs, not all of which are seen.
+ * NR_SAMPLE_KINDS: of all kinds but SAMPLE_WAIT. */
 double enrich_variance(const struct enrich *e, enum sample_kind kind);
 
 /* Number of records that were malformed or refused by the resolver; of names beyond the limits. */

@@ -2,6 +2,8 @@
 /* See off_cpu.h. */
 #include "event/off_cpu.h"
 
+#include <math.h>
+
 #include "base/compiler.h"
 
 /* Of a part of `ns`, emitted with probability p: Horvitz and Thompson's weight and its variance. */
@@ -52,6 +54,13 @@ bool off_cpu_parts(const struct rec_raw_off_cpu *raw, enum sample_kind kind,
 					: SAMPLE_OFF_WOKEN,
 			    runnable_ns, p);
 	return true;
+}
+
+double off_cpu_variance(const struct off_cpu_part *waited, const struct off_cpu_part *runnable)
+{
+	double deviation = sqrt(waited->variance) + sqrt(runnable->variance);
+
+	return deviation * deviation;
 }
 
 struct rec_raw_sample off_cpu_sample(const struct rec_raw_off_cpu *raw)

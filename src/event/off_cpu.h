@@ -18,6 +18,9 @@ struct off_cpu_part {
 bool off_cpu_parts(const struct rec_raw_off_cpu *raw, enum sample_kind kind,
 		   struct off_cpu_part *waited, struct off_cpu_part *runnable);
 
+/* Variance of the sum of both parts' weights. */
+double off_cpu_variance(const struct off_cpu_part *waited, const struct off_cpu_part *runnable);
+
 /* Probability with which it was emitted, of a record that off_cpu_parts() has accepted. */
 double off_cpu_chance(const struct rec_raw_off_cpu *raw);
 /* A sample without a stack, of a thread that was not copied. */

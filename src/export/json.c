@@ -82,13 +82,17 @@ static json_t *make_envelope(const struct snapshot *s, json_t *data)
 			 make_warnings(s), "counters", make_counters(s));
 }
 
+/* Kinds of times off CPUs are those of one mode only. */
 static json_t *make_kinds(const struct snapshot *s)
 {
 	json_t *o = json_object();
+	const char *mode = snapshot_meta(s, "mode");
+	bool off_cpu = mode && strcmp(mode, "offcpu") == 0;
 
 	for (int k = 0; k < NR_SAMPLE_KINDS; k++)
-		json_object_set_new(o, sample_kind_name((enum sample_kind)k),
-				    number(s->by_kind[k]));
+		if (k < SAMPLE_OFF_LOCK_ETS || off_cpu || s->by_kind[k])
+			json_object_set_new(o, sample_kind_name((enum sample_kind)k),
+					    number(s->by_kind[k]));
 	return o;
 }
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "base/xalloc.h"
 #include "beam/locate/node_open.h"
 #include "cmd/command/command.h"
@@ -21,7 +22,9 @@
 #include "cmd/output/envelope.h"
 #include "cmd/output/render.h"
 #include "cmd/record/recording.h"
+#include "cmd/run/summary.h"
 #include "cmd/run/target.h"
+#include "model/process/process_group.h"
 #include "model/stats/lock_stats.h"
 #include "view/events/locks_view.h"
 
@@ -131,20 +134,19 @@ static void name_process(struct locks_run *run, struct lock_row *row, uint32_t i
 {
 	const struct names *names = recording_names(run->recording);
 	const struct name_process *p = id ? names_process(names, id) : NULL;
-	const struct name_function *f = p ? names_function(names, p->initial_call) : NULL;
 	struct strbuf name = STRBUF_INIT;
 
 	if (!p)
 		return;
 	row->pid = arena_copy(&run->texts, p->pid);
-	if (p->registered)
-		names_format_module(&name, p->registered, strlen(p->registered));
-	else if (p->label)
-		strbuf_addstr(&name, p->label);
-	else if (f)
-		names_format_function(&name, f);
+	process_group_name_of(names, id, &name);
 	row->name = name.len ? arena_copy(&run->texts, name.buf) : NULL;
 	strbuf_free(&name);
+}
+
+static uint64_t margin_of(double variance)
+{
+	return (uint64_t)(NORMAL_95 * sqrt(variance) + 0.5);
 }
 
 static struct lock_row row_of(const struct lock_sum *s)
@@ -152,8 +154,9 @@ static struct lock_row row_of(const struct lock_sum *s)
 	return (struct lock_row){
 		.kind = sample_kind_name(s->kind),
 		.waits = (uint64_t)(s->waits + 0.5),
+		.waits_margin = margin_of(s->waits_variance),
 		.total_ns = (uint64_t)(s->ns + 0.5),
-		.margin_ns = (uint64_t)(NORMAL_95 * sqrt(s->variance)),
+		.margin_ns = margin_of(s->ns_variance),
 		.max_ns = s->max_ns,
 	};
 }
@@ -175,46 +178,70 @@ static const struct lock_row *make_rows(struct locks_run *run, unsigned int nth,
 	return run->rows[nth];
 }
 
+/* Losses that the answer may have, in JSON; the closing line has all. */
+static const struct {
+	enum counter_id id;
+	const char *name;
+} noted[] = {
+	{COUNTER_RING_FULL, "ring_full"},   {COUNTER_THREAD_TABLE_FULL, "thread_table_full"},
+	{COUNTER_READ_FAULT, "read_fault"}, {COUNTER_NAMES_FULL, "names_full"},
+	{COUNTER_BAD_RECORD, "bad_record"},
+};
+
 static int write_answer(struct locks_run *run, const struct locks_answer *a, struct error *err)
 {
 	struct table_options options = render_table_options(run->ctx, NULL);
-	struct envelope_counter counters[] = {
-		{"ring_full", recording_counter(run->recording, COUNTER_RING_FULL)},
-	};
+	struct envelope_counter counters[ARRAY_SIZE(noted)];
+	VEC(const char *) warnings = {0};
 	struct jsonw w = JSONW(run->ctx->out);
 	int rc;
 
 	options.width = render_width(run->ctx->out);
-	if (run->ctx->opt.json) {
-		target_json_begin(&w, run->ctx, run->node);
-		jsonw_begin_object(&w, "data");
-		locks_view.json(&w, a, &options);
-		jsonw_end_object(&w);
-		return envelope_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
+	if (!run->ctx->opt.json) {
+		locks_view.head(run->ctx->out, a);
+		return locks_view.write(run->ctx->out, a, &options, err);
 	}
-	locks_view.head(run->ctx->out, a);
-	rc = locks_view.write(run->ctx->out, a, &options, err);
-	if (rc == 0 && counters[0].value)
-		log_warn("ebeam: %lu records were lost: the ring buffer of a CPU was full",
-			 (unsigned long)counters[0].value);
+	target_json_begin(&w, run->ctx, run->node);
+	jsonw_begin_object(&w, "data");
+	locks_view.json(&w, a, &options);
+	jsonw_end_object(&w);
+	for (size_t i = 0; i < ARRAY_SIZE(noted); i++)
+		counters[i] = (struct envelope_counter){
+			noted[i].name, recording_counter(run->recording, noted[i].id)};
+	for (const char *p = recording_warnings(run->recording); *p;) {
+		size_t len = strcspn(p, "\n");
+
+		vec_push(&warnings, arena_strndup(&run->texts, p, len));
+		p += len + (p[len] == '\n');
+	}
+	rc = envelope_end(&w, warnings.data, warnings.len, counters, ARRAY_SIZE(counters), err);
+	vec_free(&warnings);
 	return rc;
 }
 
-static void say_cost(struct locks_run *run)
+static void say_end(struct locks_run *run)
 {
-	struct live_cost cost;
+	struct summary s = {.own_cpu = recording_own_cpu(run->recording),
+			    .title = locks_mode.title,
+			    .warnings = recording_warnings(run->recording)};
 	struct strbuf line = STRBUF_INIT;
+	char waits[32];
 
-	recording_node_cost(run->recording, &cost);
-	strbuf_addf(&line, "own CPU %.2f%%", recording_own_cpu(run->recording));
-	live_cost_add(&cost, &line);
+	for (int id = 0; id < NR_COUNTERS; id++)
+		s.counters[id] = recording_counter(run->recording, (enum counter_id)id);
+	recording_node_cost(run->recording, &s.cost);
+	summary_advise(&s);
+	strbuf_addf(
+		&line, "Waits for locks: %s",
+		units_format_count((uint64_t)(run->stats.all.waits + 0.5), waits, sizeof(waits)));
+	summary_format_end(&line, &s);
 	log_warn("%s", line.buf);
 	strbuf_free(&line);
 }
 
 static int show(struct locks_run *run, struct error *err)
 {
-	uint64_t spins = recording_kind(run->recording, SAMPLE_LOCK);
+	uint64_t spins = recording_kind(run->recording, SAMPLE_LOCK), margins[HISTOGRAM_POWERS];
 	struct locks_answer a = {
 		.duration_ns =
 			recording_end_ns(run->recording) - recording_start_ns(run->recording),
@@ -223,9 +250,12 @@ static int show(struct locks_run *run, struct error *err)
 		.spin_ns = spins * 1000000000ull / run->ctx->opt.freq,
 		.not_copied_ns = run->not_copied_ns,
 		.overflows = run->stats.overflows,
-		.waits = &run->stats.waits,
+		.waits = &run->stats.lengths.ns,
+		.waits_margins = margins,
 	};
 
+	for (size_t i = 0; i < HISTOGRAM_POWERS; i++)
+		margins[i] = margin_of(run->stats.lengths.variances[i]);
 	a.locks = make_rows(run, 0, &run->stats.locks, &a.nr_locks);
 	a.waiters = make_rows(run, 1, &run->stats.waiters, &a.nr_waiters);
 	a.releasers = make_rows(run, 2, &run->stats.releasers, &a.nr_releasers);
@@ -248,7 +278,7 @@ static int record(struct locks_run *run, struct error *err)
 	rc = recording_finish(run->recording, err);
 	rc = rc ? rc : show(run, err);
 	if (rc == 0)
-		say_cost(run);
+		say_end(run);
 	return rc;
 }
 
@@ -259,7 +289,7 @@ int cmd_locks(struct command_context *ctx, struct error *err)
 	struct locks_run run = {.ctx = ctx};
 	int rc = table_check(&table, &options, err);
 
-	rc = rc ? rc : options_check_end(ctx->opt.duration_ns, err);
+	rc = rc ? rc : options_check_end(ctx->opt.duration_ns || ctx->opt.dry_run, err);
 	rc = rc ? rc : target_open(&run.node, ctx, err);
 	if (rc)
 		return rc;

@@ -281,10 +281,8 @@ static void add_sums(void *arg, uint32_t os_tid, const struct off_cpu_sums *sums
 {
 	struct recording *r = arg;
 	struct names *names = enrich_names(r->live.enrich);
-	uint32_t id = beam_resolver_thread(r->live.resolver, names, (int)os_tid);
+	uint32_t id = os_tid ? beam_resolver_thread(r->live.resolver, names, (int)os_tid) : 0;
 
-	if (!id)
-		return;
 	enrich_add_state(r->live.enrich, id, "[idle]", SAMPLE_WAIT, sums->idle_ns, r->end_ns);
 	enrich_add_state(r->live.enrich, id, "[idle]", SAMPLE_OFF_WOKEN, sums->woken_ns, r->end_ns);
 	r->off.blocked_ns += sums->blocked_ns;
@@ -317,20 +315,31 @@ static void say_limit(struct recording *r)
 		    l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
 		    r->off.times, r->off.copied);
 	live_add_warning(&r->live, text.buf);
-	if (r->mode->source == WEIGHT_LOCKS)
-		log_warn("ebeam: %s", text.buf);
 	strbuf_free(&text);
+}
+
+/* Threads that found no room in the table of BPF programs. */
+static void say_missing(struct recording *r)
+{
+	uint64_t missed = live_counter(&r->live, COUNTER_THREAD_TABLE_FULL);
+	char text[160];
+
+	if (!missed)
+		return;
+	snprintf(text, sizeof(text),
+		 "the table of threads was full %" PRIu64
+		 " times: threads without a place in it were not recorded",
+		 missed);
+	live_add_warning(&r->live, text);
 }
 
 static void add_off_cpu(struct recording *r)
 {
-	for (int kind = 0; kind < NR_SAMPLE_KINDS; kind++) {
+	for (int kind = 0; kind <= NR_SAMPLE_KINDS; kind++) {
 		double variance = enrich_variance(r->live.enrich, (enum sample_kind)kind);
 
 		r->sums[kind].taken = variance > 0;
 		r->sums[kind].variance = variance;
-		if (kind != SAMPLE_WAIT) /* not shown */
-			r->sums[NR_SAMPLE_KINDS].variance += variance;
 	}
 	add_margins(r);
 	session_off_cpu_sums(r->live.session, add_sums, r);
@@ -339,6 +348,7 @@ static void add_off_cpu(struct recording *r)
 	add_number(r, "offcpu_times", r->off.times);
 	add_number(r, "offcpu_copied", r->off.copied);
 	say_limit(r);
+	say_missing(r);
 }
 
 int recording_finish(struct recording *r, struct error *err)
@@ -459,6 +469,11 @@ uint64_t recording_counter(struct recording *r, enum counter_id id)
 	return live_counter(&r->live, id);
 }
 
+const char *recording_warnings(const struct recording *r)
+{
+	return r->live.warnings.buf ? r->live.warnings.buf : "";
+}
+
 double recording_own_cpu(struct recording *r)
 {
 	return live_own_cpu(&r->live);
@@ -472,10 +487,13 @@ void recording_describe(const struct beam_node *n, unsigned int freq,
 
 	if (weight_mode_is_off_cpu(mode)) {
 		fprintf(out,
-			"tracepoint  sched_switch, sched_waking: threads of pid %d only\n"
+			"tracepoint  sched_switch, sched_waking: BPF programs run at each switch "
+			"and wake-up of all\n"
+			"            threads of this host, but do nothing with those of others "
+			"than pid %d\n"
 			"predicted   0.3 us of each switch of its threads, and 5 us for each that "
-			"is copied: "
-			"as many as --max-overhead allows\n",
+			"is copied:\n"
+			"            as many as --max-overhead allows\n",
 			n->os_pid);
 		return;
 	}

@@ -65,6 +65,8 @@ void recording_on_off_cpu(struct recording *r, enrich_off_cpu_fn *take, void *ar
 const struct names *recording_names(const struct recording *r);
 uint64_t recording_kind(const struct recording *r, enum sample_kind kind);
 uint64_t recording_counter(struct recording *r, enum counter_id id);
+/* One a line; "" = none. */
+const char *recording_warnings(const struct recording *r);
 
 /* For --dry-run: writes what would be attached, one line each. */
 void recording_describe(const struct beam_node *n, unsigned int freq,

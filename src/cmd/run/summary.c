@@ -136,6 +136,19 @@ static void add_weighed(struct strbuf *out, const struct summary *s)
 		strbuf_addf(out, "%s %s", units_format_count(s->samples, text, sizeof(text)), unit);
 }
 
+void summary_format_end(struct strbuf *out, const struct summary *s)
+{
+	if (!s->no_losses) {
+		add_counters(out, s, CLASS_LOST, "lost");
+		add_counters(out, s, CLASS_NOTE, "noted");
+	}
+	if (s->own_cpu >= 0)
+		strbuf_addf(out, "  own CPU %.2f%%", s->own_cpu);
+	live_cost_add(&s->cost, out);
+	if (s->path)
+		strbuf_addf(out, "  -> %s", s->path);
+}
+
 void summary_format(struct strbuf *out, const struct summary *s)
 {
 	char count[32];
@@ -155,15 +168,7 @@ void summary_format(struct strbuf *out, const struct summary *s)
 		strbuf_addf(out, "  %s ", sample_status_name((enum sample_status)i));
 		add_percent(out, percent(s, (enum sample_status)i));
 	}
-	if (!s->no_losses) {
-		add_counters(out, s, CLASS_LOST, "lost");
-		add_counters(out, s, CLASS_NOTE, "noted");
-	}
-	if (s->own_cpu >= 0)
-		strbuf_addf(out, "  own CPU %.2f%%", s->own_cpu);
-	live_cost_add(&s->cost, out);
-	if (s->path)
-		strbuf_addf(out, "  -> %s", s->path);
+	summary_format_end(out, s);
 }
 
 static void report_warnings(const char *p)

@@ -38,6 +38,8 @@ double summary_complete(const struct summary *s); /* percent; 100 without sample
 
 /* Appends the summary, with no newline at its end. */
 void summary_format(struct strbuf *out, const struct summary *s);
+/* Only its end, "  lost 12 ...". */
+void summary_format_end(struct strbuf *out, const struct summary *s);
 
 /* Logs the warnings, and what to do about losses, where counters.def has an advice. */
 void summary_advise(const struct summary *s);

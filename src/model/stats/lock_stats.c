@@ -2,6 +2,7 @@
 /* See lock_stats.h. */
 #include "model/stats/lock_stats.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +28,19 @@ static void add(struct lock_sum *sum, const struct lock_wait *w)
 
 	sum->waits += w->stands_for;
 	sum->ns += ns;
-	sum->variance += ns * ns * (1 - 1 / w->stands_for);
+	sum->waits_variance += w->stands_for * (w->stands_for - 1);
+	sum->ns_variance += ns * ns * (1 - 1 / w->stands_for);
 	sum->max_ns = MAX(sum->max_ns, w->ns);
+}
+
+static void add_length(struct lock_lengths *l, const struct lock_wait *w)
+{
+	unsigned int power = histogram_power(w->ns);
+	double nr = w->stands_for + l->rests[power];
+
+	histogram_add(&l->ns, w->ns, (uint64_t)nr);
+	l->rests[power] = nr - floor(nr);
+	l->variances[power] += w->stands_for * (w->stands_for - 1);
 }
 
 static void add_row(struct lock_stats *s, struct keytab *to, uint32_t other, uint32_t process,
@@ -53,7 +65,7 @@ void lock_stats_add(struct lock_stats *s, const struct lock_wait *w)
 	if (!(w->stands_for >= 1))
 		return;
 	add(&s->all, w);
-	histogram_add(&s->waits, w->ns, (uint64_t)(w->stands_for + 0.5));
+	add_length(&s->lengths, w);
 	add_row(s, &s->locks, (uint32_t)w->kind, 0, w);
 	add_row(s, &s->waiters, w->waiter.pid, w->waiter.id, w);
 	if (w->releaser.pid)

@@ -35,14 +35,21 @@ struct lock_sum {
 	uint32_t lock, process;
 	enum sample_kind kind;
 	double waits, ns;
-	double variance; /* of ns */
+	double waits_variance, ns_variance; /* of these estimates */
 	uint64_t max_ns;
+};
+
+/* How long waits were.  Each may stand for a number that is not whole: so the rest of each power of
+ * two is carried on.  variances: of the number of waits of each (histogram_power()). */
+struct lock_lengths {
+	struct histogram ns;
+	double variances[HISTOGRAM_POWERS], rests[HISTOGRAM_POWERS];
 };
 
 struct lock_stats {
 	struct keytab locks, waiters, releasers; /* of struct lock_sum */
 	struct lock_sum all;
-	struct histogram waits; /* ns */
+	struct lock_lengths lengths;
 	uint64_t overflows;
 };
 

@@ -14,7 +14,9 @@
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct lock_row, member)
 #define NUMBERS                                                                                    \
-	{FIELD("waits", "WAITS", COUNT, waits)}, {FIELD("total_ns", "TIME", NS, total_ns)},        \
+	{FIELD("waits", "WAITS", COUNT, waits)},                                                   \
+		{FIELD("waits_margin", "+-", COUNT, waits_margin)},                                \
+		{FIELD("total_ns", "TIME", NS, total_ns)},                                         \
 		{FIELD("margin_ns", "+-", NS, margin_ns)},                                         \
 	{                                                                                          \
 		FIELD("max_ns", "MAX", NS, max_ns)                                                 \
@@ -45,6 +47,8 @@ static void write_head(FILE *f, const void *answer)
 
 	strbuf_addf(&line, "%.1f s  waits ", (double)a->duration_ns / 1e9);
 	cell_count(&line, a->all.waits);
+	strbuf_addstr(&line, " +- ");
+	cell_count(&line, a->all.waits_margin);
 	strbuf_addstr(&line, "  blocked ");
 	cell_ns(&line, (double)a->all.total_ns);
 	strbuf_addstr(&line, " +- ");
@@ -91,7 +95,7 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 				    PROCESSES_SHOWN, err);
 	if (rc == 0 && a->waits->nr) {
 		fputc('\n', f);
-		histogram_write(f, "wait", a->waits, HISTOGRAM_NS, 1);
+		histogram_write_estimated(f, "wait", a->waits, HISTOGRAM_NS, a->waits_margins);
 	}
 	return rc;
 }
@@ -114,7 +118,7 @@ static void write_json(struct jsonw *w, const void *answer, const struct table_o
 	table_json_rows(w, "locks", &locks, &of_rows);
 	table_json_rows(w, "waiters", &waiters, &of_others);
 	table_json_rows(w, "releasers", &releasers, &of_others);
-	histogram_json(w, "wait_ns", a->waits, 1);
+	histogram_json_estimated(w, "wait_ns", a->waits, a->waits_margins);
 }
 
 const struct answer_view locks_view = {write_head, write_rest, write_json};

@@ -11,7 +11,8 @@ struct lock_row {
 	const char *lock;	/* "ets table routes"; NULL = not known */
 	const char *kind;	/* "lock: ets" */
 	const char *pid, *name; /* of rows of processes; NULL = none */
-	uint64_t waits, total_ns, margin_ns, max_ns;
+	/* margins: half of the 95 % confidence intervals of waits and of total_ns. */
+	uint64_t waits, waits_margin, total_ns, margin_ns, max_ns;
 };
 
 struct locks_answer {
@@ -25,6 +26,7 @@ struct locks_answer {
 	const struct lock_row *locks, *waiters, *releasers; /* most time first */
 	size_t nr_locks, nr_waiters, nr_releasers;
 	const struct histogram *waits;
+	const uint64_t *waits_margins; /* of its powers of two */
 };
 
 extern const struct table_column lock_columns[];

@@ -46,11 +46,6 @@ static uint64_t high_of(unsigned int row)
 	return row < 64 ? (row ? (1ull << row) - 1 : 0) : UINT64_MAX;
 }
 
-static unsigned int row_of(uint64_t value)
-{
-	return value ? 64u - (unsigned int)__builtin_clzll(value) : 0;
-}
-
 static void write_figures(FILE *f, const char *title, const struct histogram *h,
 			  enum histogram_unit unit, double scale)
 {
@@ -80,55 +75,78 @@ static unsigned int empty_rows(const struct histogram *h, unsigned int row)
 {
 	unsigned int nr = 0;
 
-	while (row + nr < row_of(h->max) &&
+	while (row + nr < histogram_power(h->max) &&
 	       !histogram_between(h, low_of(row + nr), high_of(row + nr)))
 		nr++;
 	return nr;
 }
 
+/* How a histogram is written: with its margins, if it is estimated. */
+struct style {
+	enum histogram_unit unit;
+	double scale;
+	const uint64_t *margins; /* NULL = there are none */
+};
+
 static void write_row(FILE *f, const struct histogram *h, unsigned int row, uint64_t most,
-		      enum histogram_unit unit, double scale)
+		      const struct style *style)
 {
 	uint64_t nr = histogram_between(h, low_of(row), high_of(row));
 	unsigned int bar = (unsigned int)((double)nr / (double)most * BAR_WIDTH + 0.5);
-	char count[32], stars[BAR_WIDTH + 1];
+	char count[32], margin[32] = "", stars[BAR_WIDTH + 1];
 	struct strbuf range = STRBUF_INIT;
 
 	if (nr && !bar)
 		bar = 1; /* a row with any value has a bar */
 	memset(stars, '#', bar);
 	stars[bar] = '\0';
-	histogram_format_value(&range, low_of(row), unit);
+	histogram_format_value(&range, low_of(row), style->unit);
 	strbuf_addstr(&range, " .. ");
-	histogram_format_value(&range, MIN(high_of(row), h->max), unit);
-	fprintf(f, "  %28s  %12s |%-*s|\n", range.buf,
-		units_format_count(units_scale(nr, scale), count, sizeof(count)), (int)BAR_WIDTH,
-		stars);
+	histogram_format_value(&range, MIN(high_of(row), h->max), style->unit);
+	fprintf(f, "  %28s  %12s", range.buf,
+		units_format_count(units_scale(nr, style->scale), count, sizeof(count)));
+	if (style->margins)
+		fprintf(f, " +- %-7s",
+			units_format_count(style->margins[row], margin, sizeof(margin)));
+	fprintf(f, " |%-*s|\n", (int)BAR_WIDTH, stars);
 	strbuf_free(&range);
 }
 
-void histogram_write(FILE *f, const char *title, const struct histogram *h,
-		     enum histogram_unit unit, double scale)
+static void write_all(FILE *f, const char *title, const struct histogram *h,
+		      const struct style *style)
 {
 	uint64_t most = 0;
 
-	write_figures(f, title, h, unit, scale);
+	write_figures(f, title, h, style->unit, style->scale);
 	if (!h->nr)
 		return;
-	for (unsigned int row = row_of(h->min); row <= row_of(h->max); row++)
+	for (unsigned int row = histogram_power(h->min); row <= histogram_power(h->max); row++)
 		most = MAX(most, histogram_between(h, low_of(row), high_of(row)));
-	for (unsigned int row = row_of(h->min); row <= row_of(h->max); row++) {
+	for (unsigned int row = histogram_power(h->min); row <= histogram_power(h->max); row++) {
 		unsigned int empty = empty_rows(h, row);
 
 		if (empty >= GAP_ROWS) {
 			fprintf(f, "  %28s\n", "...");
 			row += empty;
 		}
-		write_row(f, h, row, most, unit, scale);
+		write_row(f, h, row, most, style);
 	}
 }
 
-void histogram_json(struct jsonw *w, const char *key, const struct histogram *h, double scale)
+void histogram_write(FILE *f, const char *title, const struct histogram *h,
+		     enum histogram_unit unit, double scale)
+{
+	write_all(f, title, h, &(const struct style){.unit = unit, .scale = scale});
+}
+
+void histogram_write_estimated(FILE *f, const char *title, const struct histogram *h,
+			       enum histogram_unit unit, const uint64_t *margins)
+{
+	write_all(f, title, h, &(const struct style){.unit = unit, .scale = 1, .margins = margins});
+}
+
+static void json_of(struct jsonw *w, const char *key, const struct histogram *h, double scale,
+		    const uint64_t *margins)
 {
 	jsonw_begin_object(w, key);
 	jsonw_uint(w, "count", units_scale(h->nr, scale));
@@ -140,14 +158,28 @@ void histogram_json(struct jsonw *w, const char *key, const struct histogram *h,
 	jsonw_uint(w, "p999", histogram_percentile(h, 99.9));
 	jsonw_uint(w, "max", h->max);
 	jsonw_begin_array(w, "buckets");
-	for (unsigned int row = row_of(h->min); h->nr && row <= row_of(h->max); row++) {
+	for (unsigned int row = histogram_power(h->min); h->nr && row <= histogram_power(h->max);
+	     row++) {
 		jsonw_begin_object(w, NULL);
 		jsonw_uint(w, "from", low_of(row));
 		jsonw_uint(w, "to", high_of(row));
 		jsonw_uint(w, "count",
 			   units_scale(histogram_between(h, low_of(row), high_of(row)), scale));
+		if (margins)
+			jsonw_uint(w, "margin", margins[row]);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
 	jsonw_end_object(w);
+}
+
+void histogram_json(struct jsonw *w, const char *key, const struct histogram *h, double scale)
+{
+	json_of(w, key, h, scale, NULL);
+}
+
+void histogram_json_estimated(struct jsonw *w, const char *key, const struct histogram *h,
+			      const uint64_t *margins)
+{
+	json_of(w, key, h, 1, margins);
 }

@@ -28,6 +28,12 @@ void histogram_write(FILE *f, const char *title, const struct histogram *h,
 /* {"count", "sum", "min", "p50", "p90", "p99", "p999", "max", "buckets": [{"from", "to", "count"}]}
  * with counts and sum times `scale`; the buckets are powers of two. */
 void histogram_json(struct jsonw *w, const char *key, const struct histogram *h, double scale);
+/* The same of counts that are estimates: margins[] = half of the 95 % confidence interval of that
+ * of each power of two (histogram_power()). */
+void histogram_write_estimated(FILE *f, const char *title, const struct histogram *h,
+			       enum histogram_unit unit, const uint64_t *margins);
+void histogram_json_estimated(struct jsonw *w, const char *key, const struct histogram *h,
+			      const uint64_t *margins);
 /* A value with its unit: "4.1 us", "1.2 KiB", "12,345 words", "7". */
 void histogram_format_value(struct strbuf *out, uint64_t value, enum histogram_unit unit);
 
