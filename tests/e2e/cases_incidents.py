@@ -4,10 +4,12 @@ first, and the command for it shows it, with default options unless the case say
 deadlocks, stuck nodes and limits in `diagnose`, busy connections in `dist`, what hangs hard in `hung`, containers in
 `host`."""
 import json
+import os
 import re
 
 from cases_diagnose import FLAGS, Diagnosis
 from harness import case, check, check_equal, check_in, check_near
+from nodes import compile_library
 
 IN_PAIRS = True
 
@@ -19,9 +21,9 @@ def number(text):
 class Incident(Diagnosis):
     """A node with one incident, sampled for the 5 s that are the default, or longer if it does little."""
 
-    def __init__(self, ctx, incident, **kwargs):
-        super().__init__(ctx, incident, **{"seconds": "5", **kwargs})
-        self.ebeam, self.incident = ctx.ebeam, incident
+    def __init__(self, ctx, *incident, **kwargs):
+        self.ebeam, self.incident = ctx.ebeam, incident[0] if incident else None
+        super().__init__(ctx, *incident, **{"seconds": "5", **kwargs})
 
     def pid(self, name):
         return self.node.ask("incidents", "pid", name)
@@ -293,6 +295,31 @@ def gc(ctx):
     first = data["rows"][0]
     check_equal(first["group"], "incidents:step/1", "the function with most pauses")
     check(0 < first["major"] <= asked + len(d.pids), f"{first}; the node asked for {asked} major ones meanwhile")
+
+
+def native_node(ctx, module, source):
+    """A node with a NIF, which is loaded."""
+    node = ctx.new_node(flags=FLAGS)
+    name = source.removesuffix(".c")
+    node.ask(module, "load", compile_library(os.path.join(ctx.work_dir, name), source))
+    return node
+
+
+@case("memory that a NIF gets of the VM and never frees: that it is this, how fast, and then whose")
+def leaks_of_the_vm(ctx):
+    node = native_node(ctx, "native_memory", "memory_nif.c")
+    node.start("native_memory", "of_the_vm", "200", settle=1)
+    d = Incident(ctx, node=node)
+    of_nifs = d.data("mem", "--tags", "--by", "module")["tags"]
+    text = d.run("mem").out
+    done = node.stop("native_memory")
+    d.check_first("memory_grows", "memory of NIFs and drivers (driver_alloc) grows by ", "driver_alloc: ", "mem -p",
+                  "--tags")
+    rate = float(d.said("memory_grows", "grows by ([0-9.]+) MiB per second")[0])
+    truth = done["mib"] / (done["elapsed_ns"] / 1e9)
+    check_near(rate, truth, 0.3 * truth, "MiB a second")
+    check_equal(of_nifs[0]["origin"], "native_memory", f"whose most is, of {of_nifs[:3]}")
+    check(re.search(r"^    other +[0-9.]+ MiB +[0-9.]+%  \(driver_alloc [0-9.]+ MiB, ", text, re.M), text)
 
 
 @case("many timers: how many, and who will get their messages")

@@ -152,6 +152,7 @@ static void add_up(struct memory *m, const struct allocators *a, bool jit)
 {
 	const struct memory_areas *areas = &m->areas;
 	uint64_t heaps = add(allocators_blocks_size(a, "eheap_alloc"), areas->process_table);
+	uint64_t named;
 
 	m->total = add(allocators_blocks_size(a, NULL), jit ? areas->loaded_code : 0);
 	m->processes = m->processes_used = MEMORY_UNKNOWN;
@@ -173,6 +174,11 @@ static void add_up(struct memory *m, const struct allocators *a, bool jit)
 	m->code = add(m->code, areas->fun_list);
 	m->code = add(m->code, areas->module_refs);
 	m->code = add(m->code, areas->loaded_code);
+	named = add(add(m->atom, m->binary), add(m->code, m->ets));
+	/* They are not all read at the same moment: a sum may be too large. */
+	m->other = m->system == MEMORY_UNKNOWN || named == MEMORY_UNKNOWN ? MEMORY_UNKNOWN
+		   : m->system > named					  ? m->system - named
+									  : 0;
 }
 
 int memory_read(struct memory *out, struct beam_node *n, const struct allocators *allocators,

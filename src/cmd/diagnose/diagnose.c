@@ -77,6 +77,33 @@ static const struct {
 	{"atom", offsetof(struct memory, atom)},
 };
 
+static struct diagnosed_allocator *allocator_of(struct diagnose *g, const char *type)
+{
+	struct diagnosed_allocator new = {.type = NULL};
+
+	for (size_t i = 0; i < g->d.allocators.len; i++)
+		if (strcmp(g->d.allocators.data[i].type, type) == 0)
+			return &g->d.allocators.data[i];
+	new.type = diagnose_text(g, type);
+	vec_push(&g->d.allocators, new);
+	return &g->d.allocators.data[g->d.allocators.len - 1];
+}
+
+static void sample_allocators(struct diagnose *g, const struct allocators *all)
+{
+	for (size_t i = 0; i < g->d.allocators.len; i++)
+		g->d.allocators.data[i].blocks_size = g->d.allocators.data[i].carriers_size = 0;
+	for (size_t i = 0; i < all->v.len; i++) {
+		struct diagnosed_allocator *a = allocator_of(g, all->v.data[i].type);
+
+		a->blocks_size += all->v.data[i].blocks_size;
+		a->carriers_size += all->v.data[i].carriers_size;
+	}
+	for (size_t i = 0; i < g->d.allocators.len; i++)
+		series_add(&g->d.allocators.data[i].blocks,
+			   (double)allocators_blocks_size(all, g->d.allocators.data[i].type));
+}
+
 static void sample_memory(struct sampling *s)
 {
 	struct diagnosis *d = &s->g->d;
@@ -102,21 +129,7 @@ static void sample_memory(struct sampling *s)
 		series_add(&d->code, (double)memory.areas.loaded_code);
 	d->timers_size = allocators.has_fix ? allocators.fix.timers : 0;
 	s->carriers_known = !allocators.unreadable && !allocators.disabled;
-	d->allocators.len = 0;
-	for (size_t i = 0; i < allocators.v.len; i++) {
-		const struct allocator *a = &allocators.v.data[i];
-		struct diagnosed_allocator *last =
-			d->allocators.len ? &d->allocators.data[d->allocators.len - 1] : NULL;
-		struct diagnosed_allocator new = {.type = NULL};
-
-		if (!last || strcmp(last->type, a->type) != 0) {
-			new.type = diagnose_text(s->g, a->type);
-			vec_push(&d->allocators, new);
-			last = &d->allocators.data[d->allocators.len - 1];
-		}
-		last->blocks_size += a->blocks_size;
-		last->carriers_size += a->carriers_size;
-	}
+	sample_allocators(s->g, &allocators);
 	allocators_free(&allocators);
 }
 

@@ -104,7 +104,8 @@ struct diagnosed_memory { /* a type of erlang:memory/0 */
 
 struct diagnosed_allocator {
 	const char *type;
-	uint64_t blocks_size, carriers_size;
+	uint64_t blocks_size, carriers_size; /* in the last sample */
+	struct series blocks;		     /* blocks_size */
 };
 
 struct diagnosed_table { /* of ETS */

@@ -26,15 +26,55 @@ static enum finding_certainty growth_certainty(const struct diagnosis *d)
 	return diagnosis_seconds(d) >= 30 ? FINDING_LIKELY : FINDING_POSSIBLE;
 }
 
-/* The type of memory that grew most; NULL = none known. */
-static const char *what_grew_most(const struct diagnosis *d)
+/* The type of memory that grew most; NULL = none is known to have grown. */
+static const struct diagnosed_memory *what_grew_most(const struct diagnosis *d)
 {
 	const struct diagnosed_memory *most = NULL;
 
-	for (size_t i = 1; i < d->memory.len; i++)
-		if (!most || series_growth(&d->memory.data[i].bytes) > series_growth(&most->bytes))
-			most = &d->memory.data[i];
-	return most ? most->type : NULL;
+	for (size_t i = 1; i < d->memory.len; i++) {
+		const struct diagnosed_memory *part = &d->memory.data[i];
+
+		if (series_growth(&part->bytes) > (most ? series_growth(&most->bytes) : 0))
+			most = part;
+	}
+	return most;
+}
+
+/* Allocators of which no type of erlang:memory/0 has the blocks, and what gets them. */
+static const struct {
+	const char *type, *what;
+} other_allocators[] = {
+	{"driver_alloc", "what NIFs and drivers got by enif_alloc() and driver_alloc()"},
+	{"std_alloc", "ports, monitors of other nodes, counters and atomics, and others"},
+	{"sl_alloc", "signals, and what is soon freed"},
+	{"literal_alloc", "persistent terms, and literals of modules"},
+	{"ll_alloc", "tables of the VM, and code"},
+	{"temp_alloc", "what one call needs"},
+};
+
+static const char *what_gets(const struct diagnosed_allocator *a)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(other_allocators); i++)
+		if (strcmp(other_allocators[i].type, a->type) == 0)
+			return other_allocators[i].what;
+	return NULL;
+}
+
+/* The one of these allocators that has at least half of the growth of all memory; NULL = none. */
+static const struct diagnosed_allocator *allocator_that_grew(const struct diagnosis *d, double grew)
+{
+	for (size_t i = 0; i < d->allocators.len; i++) {
+		const struct diagnosed_allocator *a = &d->allocators.data[i];
+
+		if (what_gets(a) && grew > 0 && series_growth(&a->blocks) >= 0.5 * grew)
+			return a;
+	}
+	return NULL;
+}
+
+static bool is_of_nifs(const struct diagnosed_allocator *a)
+{
+	return a && strcmp(a->type, "driver_alloc") == 0;
 }
 
 static void report_what_grew(struct finding *f, const struct diagnosis *d)
@@ -49,6 +89,15 @@ static void report_what_grew(struct finding *f, const struct diagnosis *d)
 		if (grew >= MIB)
 			finding_evidence(f, "%s: %s more, %s now", part->type, text_bytes(&t, grew),
 					 text_bytes(&t, series_last(&part->bytes)));
+	}
+	for (size_t i = 0; i < d->allocators.len; i++) {
+		const struct diagnosed_allocator *a = &d->allocators.data[i];
+		double grew = series_growth(&a->blocks);
+
+		if (what_gets(a) && grew >= MIB)
+			finding_evidence(f, "%s: %s more, %s now: %s", a->type,
+					 text_bytes(&t, grew),
+					 text_bytes(&t, series_last(&a->blocks)), what_gets(a));
 	}
 	for (size_t i = 0; i < d->processes.len; i++) {
 		const struct diagnosed_process *p = &d->processes.data[i];
@@ -112,6 +161,27 @@ static void report_holder(struct finding *f, const struct diagnosed_process *hol
 	free(who);
 }
 
+/* The command that shows more of what grew. */
+static void lead_to_what_grew(struct finding *f, const struct diagnosis *d,
+			      const struct diagnosed_allocator *a)
+{
+	const struct diagnosed_process *holder = binary_holder(d);
+	const struct diagnosed_memory *what = what_grew_most(d);
+
+	if (is_of_nifs(a))
+		finding_command(f, "mem --tags");
+	finding_command(f, "mem");
+	if (a)
+		return;
+	if (what && strcmp(what->type, "binary") == 0 && holder) {
+		report_holder(f, holder);
+		finding_command(f, "inspect '%s' --heap", holder->pid);
+	} else {
+		finding_command(f, what && strcmp(what->type, "ets") == 0 ? "ets --sort memory"
+									  : "ps --sort memory");
+	}
+}
+
 void rule_memory_grows(struct making *m)
 {
 	const struct diagnosis *d = m->d;
@@ -119,8 +189,8 @@ void rule_memory_grows(struct making *m)
 	double seconds = diagnosis_seconds(d), grew = total ? series_growth(total) : 0;
 	double per_s = grew / seconds, weight = growth_weight(d, per_s);
 	struct texts t = {.nr = 0};
-	const struct diagnosed_process *holder = binary_holder(d);
-	const char *what = what_grew_most(d);
+	const struct diagnosed_allocator *a = allocator_that_grew(d, grew);
+	enum finding_certainty certainty = growth_certainty(d);
 	struct growth rate;
 	struct finding *f;
 
@@ -129,7 +199,7 @@ void rule_memory_grows(struct making *m)
 	if (!(per_s >= MIB && grew >= 0.02 * series_first(total))) {
 		if (!grows_slowly(d, total, grew))
 			return;
-		weight = seconds >= 30 ? weight : 34;
+		weight = seconds >= 30 || is_of_nifs(a) ? weight : 34;
 	}
 	if (is_of_code(d, grew))
 		weight = 30;
@@ -137,8 +207,12 @@ void rule_memory_grows(struct making *m)
 	/* 0 is in the confidence interval */
 	if (!isnan(rate.error) && !growth_is_sure(&rate))
 		weight = MIN(weight, 34);
-	f = finding_begin(m, "memory_grows", weight, growth_certainty(d),
-			  "memory of the VM grows by %s per second", text_bytes(&t, per_s));
+	else if (is_of_nifs(a)) /* that is no garbage of Erlang */
+		certainty = FINDING_LIKELY;
+	f = finding_begin(m, "memory_grows", weight, certainty,
+			  "memory of %s grows by %s per second",
+			  is_of_nifs(a) ? "NIFs and drivers (driver_alloc)" : "the VM",
+			  text_bytes(&t, per_s));
 	finding_evidence(f, "from %s to %s in %.1f s%s%s%s", text_bytes(&t, series_first(total)),
 			 text_bytes(&t, series_last(total)), seconds,
 			 isnan(rate.error) ? "" : ", give or take ",
@@ -148,14 +222,7 @@ void rule_memory_grows(struct making *m)
 		finding_evidence(f, "modules were loaded meanwhile: %s of code",
 				 text_bytes(&t, code_growth(d)));
 	report_what_grew(f, d);
-	finding_command(f, "mem");
-	if (what && strcmp(what, "binary") == 0 && holder) {
-		report_holder(f, holder);
-		finding_command(f, "inspect '%s' --heap", holder->pid);
-	} else {
-		finding_command(f, what && strcmp(what, "ets") == 0 ? "ets --sort memory"
-								    : "ps --sort memory");
-	}
+	lead_to_what_grew(f, d, a);
 }
 
 /* Steady growth, in bytes, of resident memory that is in no carrier.  At most the growth of rss: a

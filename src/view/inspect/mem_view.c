@@ -4,7 +4,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/compiler.h"
 #include "base/units.h"
 #include "view/table/cells.h"
 
@@ -303,11 +306,73 @@ static void write_count(FILE *f, const char *name, const struct mem_count *c, do
 	fputc('\n', f);
 }
 
+#define OTHERS_SHOWN 2
+
+/* Allocators that have memory of the row `other`, and `at most`: of other rows, too. */
+static const struct {
+	const char *type;
+	bool at_most;
+} other_types[] = {
+	{"driver_alloc", false}, {"std_alloc", false},	   {"sl_alloc", false},
+	{"temp_alloc", false},	 {"literal_alloc", true}, {"ll_alloc", true},
+};
+
+static int by_blocks_size(const void *a, const void *b)
+{
+	const struct mem_row *const *x = a, *const *y = b;
+
+	return ((*x)->all.blocks_size < (*y)->all.blocks_size) -
+	       ((*x)->all.blocks_size > (*y)->all.blocks_size);
+}
+
+static bool is_at_most(const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(other_types); i++)
+		if (strcmp(other_types[i].type, type) == 0)
+			return other_types[i].at_most;
+	return false;
+}
+
+/* "  (driver_alloc 104.5 MiB, ll_alloc at most 1.2 MiB)" */
+static void write_others(FILE *f, const struct mem_answer *a)
+{
+	const struct mem_row *found[ARRAY_SIZE(other_types)];
+	uint64_t left = a->other;
+	const char *before = "  (";
+	size_t nr = 0;
+	char buf[32];
+
+	if (a->other == UINT64_MAX)
+		return;
+	for (size_t i = 0; i < a->types.nr_rows; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(other_types) && nr < ARRAY_SIZE(found); k++)
+			if (strcmp(ROW(a->types.rows)[i].type, other_types[k].type) == 0)
+				found[nr++] = ROW(a->types.rows) + i;
+	if (nr)
+		qsort(found, nr, sizeof(found[0]), by_blocks_size);
+	for (size_t i = 0; i < nr; i++)
+		if (!is_at_most(found[i]->type))
+			left -= MIN(left, found[i]->all.blocks_size);
+	for (size_t i = 0; i < MIN(nr, (size_t)OTHERS_SHOWN); i++) {
+		bool at_most = is_at_most(found[i]->type);
+		uint64_t bytes = MIN(found[i]->all.blocks_size, at_most ? left : a->other);
+
+		if (!bytes)
+			continue;
+		fprintf(f, "%s%s %s%s", before, found[i]->type, at_most ? "at most " : "",
+			units_format_bytes(bytes, buf, sizeof(buf)));
+		before = ", ";
+	}
+	fputs(before[0] == ',' ? ")" : "", f);
+}
+
 int mem_view_write(FILE *f, const struct mem_answer *a, const struct table_options *o,
 		   struct error *err)
 {
 #define LINE(name, title)                                                                          \
 	write_size(f, title, a->name, a->total, GROWTH(a, name));                                  \
+	if (&a->name == &a->other)                                                                 \
+		write_others(f, a);                                                                \
 	fputc('\n', f);
 #define COUNT(name, title) write_count(f, title, &a->counts.name, GROWTH(a, counts.name.count));
 	struct table_options all = *o;

@@ -8,8 +8,8 @@
 
 #include "view/table/table.h"
 
-/* Bytes, UINT64_MAX = not known.  MEM_SIZES: members of erlang:memory/0, and their indented labels
- * in text.  MEM_AREAS: parts of these, named as in erlang:system_info(allocated_areas). */
+/* Bytes, UINT64_MAX = not known.  MEM_SIZES: members of erlang:memory/0, and `other` (the rest of
+ * system), with their indented labels in text.  MEM_AREAS: parts of these, named as in erlang:system_info(allocated_areas). */
 #define MEM_SIZES(_)                                                                               \
 	_(total, "total")                                                                          \
 	_(processes, "  processes")                                                                \
@@ -19,7 +19,8 @@
 	_(ets, "    ets")                                                                          \
 	_(binary, "    binary")                                                                    \
 	_(atom, "    atom")                                                                        \
-	_(atom_used, "      used")
+	_(atom_used, "      used")                                                                 \
+	_(other, "    other")
 #define MEM_AREAS(_)                                                                               \
 	_(atom_space)                                                                              \
 	_(atom_space_used)                                                                         \

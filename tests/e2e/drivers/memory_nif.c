@@ -10,8 +10,11 @@
 
 #include "nif.h"
 
-enum kind { ONE_BLOCK, MANY_BLOCKS, OTHER_THREAD, MAPPED, RESERVED };
+extern void *enif_alloc(size_t);
+
+enum kind { ONE_BLOCK, MANY_BLOCKS, OTHER_THREAD, MAPPED, RESERVED, OF_THE_VM };
 #define SMALL	 1000
+#define LARGE	 4000
 #define RESERVES ((size_t)16 << 40)
 
 /* Blocks are linked, so that no optimiser finds that nobody uses them. */
@@ -69,6 +72,10 @@ static term hold(struct environment *env, int argc, const term argv[])
 		break;
 	case RESERVED:
 		reserve(size);
+		break;
+	case OF_THE_VM:
+		for (size_t i = 0; i < size / LARGE; i++)
+			keep(enif_alloc(LARGE), LARGE);
 		break;
 	}
 	return argv[1];

@@ -81,6 +81,32 @@ static void mem_has_what_rss_consists_of(void **state)
 	page_close(&p);
 }
 
+static void mem_has_what_is_in_no_other_row(void **state)
+{
+	static const struct mem_row rows[] = {
+		{.type = "binary_alloc", .all = {100, 6 * MIB, 3, 8 * MIB}},
+		{.type = "ll_alloc", .all = {100, 4 * MIB, 3, 8 * MIB}},
+		{.type = "driver_alloc", .all = {10, 3 * MIB, 3, 8 * MIB}},
+		{.type = "sl_alloc", .all = {10, 0, 1, MIB}},
+	};
+	struct mem_answer a = mem_answer();
+	struct page p;
+
+	UNUSED(state);
+	a.total = 16 * MIB;
+	a.other = 5 * MIB;
+	a.types.rows = a.instances.rows = rows;
+	a.types.nr_rows = a.instances.nr_rows = ARRAY_SIZE(rows);
+	assert_int_equal(mem_view_write(page_open(&p), &a, &(struct table_options){0}, NULL), 0);
+	page_has(&p, "    other              5.0 MiB   31.2%  (ll_alloc at most 2.0 MiB, "
+		     "driver_alloc 3.0 MiB)\n");
+	page_close(&p);
+	a.other = UINT64_MAX;
+	assert_int_equal(mem_view_write(page_open(&p), &a, &(struct table_options){0}, NULL), 0);
+	page_has(&p, "    other                    ?\n");
+	page_close(&p);
+}
+
 static void mem_json_has_null_for_what_is_not_known(void **state)
 {
 	struct mem_answer a = mem_answer();
@@ -179,6 +205,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mem_has_what_rss_consists_of),
+		cmocka_unit_test(mem_has_what_is_in_no_other_row),
 		cmocka_unit_test(mem_json_has_null_for_what_is_not_known),
 		cmocka_unit_test(mem_grows),
 		cmocka_unit_test(mem_shows_atoms),
