@@ -61,39 +61,61 @@ INLINE uint64_t libc_stands_for(struct event_thread *t, uint64_t size)
 	return nr * every;
 }
 
+/* Pages in bytes. */
 INLINE uint64_t libc_pages(uint64_t size)
 {
-	return (size + EBEAM_PAGE_SIZE - 1) / EBEAM_PAGE_SIZE;
+	return (size + EBEAM_PAGE_SIZE - 1) & ~(uint64_t)(EBEAM_PAGE_SIZE - 1);
 }
 
-/* size: of what munmap() gives back.  If that is only a part of a mapping the rest stays, and ebeam
- * finds in /proc/PID/maps how much that is. */
+INLINE void libc_emit_freed(enum event_word op, uint64_t address, uint64_t size, uint64_t epid)
+{
+	struct rec_raw_event *rec =
+		event_begin_short(EVENT_LIBC_ALLOC, event_now(), epid, 0, LIBC_VALUES);
+
+	if (!rec)
+		return;
+	rec->values[LIBC_OP] = op;
+	rec->values[LIBC_SIZE] = size;
+	rec->values[LIBC_STANDS_FOR] = EVENT_UNKNOWN;
+	rec->values[LIBC_ADDRESS] = address;
+	event_end(rec, LIBC_VALUES);
+}
+
+/* If munmap() gives back only the start of a sampled mapping, as who aligns it does: says how much,
+ * and from now on the mapping is known by the address of the rest.  (Another part of it ebeam finds
+ * in /proc/PID/maps.) */
+INLINE int libc_cut(uint64_t address, uint64_t size)
+{
+	const uint64_t *mapped = bpf_map_lookup_elem(&libc_blocks, &address);
+	uint64_t rest, left;
+
+	size = libc_pages(size);
+	if (!mapped || size >= libc_pages(*mapped))
+		return 0;
+	left = libc_pages(*mapped) - size;
+	rest = address + size;
+	bpf_map_delete_elem(&libc_blocks, &address);
+	if (bpf_map_update_elem(&libc_blocks, &rest, &left, BPF_ANY))
+		count(COUNTER_BLOCKS_FULL);
+	libc_emit_freed(EVENT_WORD_MUNMAP, address, size, 0);
+	return 1;
+}
+
 INLINE void libc_freed(enum event_word op, uint64_t address, uint64_t size)
 {
-	struct rec_raw_event *rec;
-	const uint64_t *mapped;
 	uint64_t epid;
 
 	if (!address || !wanted(EVENT_LIBC_ALLOC))
 		return;
-	if (config.libc_sampled && op == EVENT_WORD_MUNMAP) {
-		mapped = bpf_map_lookup_elem(&libc_blocks, &address);
-		if (!mapped || libc_pages(size) < libc_pages(*mapped))
-			return;
-	}
+	if (config.libc_sampled && op == EVENT_WORD_MUNMAP && libc_cut(address, size))
+		return;
 	if (config.libc_sampled && bpf_map_delete_elem(&libc_blocks, &address))
 		return;
 	/* The free of a sample is wanted whoever does it. */
 	epid = config.libc_sampled ? 0 : epid_of(running_if_wanted());
 	if (!config.libc_sampled && !is_about(epid))
 		return;
-	rec = event_begin_short(EVENT_LIBC_ALLOC, event_now(), epid, 0, LIBC_VALUES);
-	if (!rec)
-		return;
-	rec->values[LIBC_OP] = op;
-	rec->values[LIBC_SIZE] = rec->values[LIBC_STANDS_FOR] = EVENT_UNKNOWN;
-	rec->values[LIBC_ADDRESS] = address;
-	event_end(rec, LIBC_VALUES);
+	libc_emit_freed(op, address, EVENT_UNKNOWN, epid);
 }
 
 /* void free(void *), int munmap(void *, size_t) */

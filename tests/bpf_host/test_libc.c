@@ -157,6 +157,30 @@ static void frees_of_samples(void **unused)
 	assert_null(event(2));
 }
 
+/* munmap() of a part of a mapping does not free it; of its start it leaves the rest, at another
+ * address.  All counts in whole pages. */
+static void part_of_a_mapping(void **unused)
+{
+	struct pt_regs freed = {.di = BLOCK + 8192, .si = 8192};
+
+	(void)unused;
+	config.libc_sampled = config.libc_frees = 1;
+	state.libc_every = 1;
+	enter(EVENT_WORD_MMAP, (struct pt_regs){.si = 10000, .sp = STACK});
+	leave(BLOCK);
+	host.cookie = EVENT_WORD_MUNMAP;
+	event_libc_free(&freed);
+	assert_null(event(1));
+	freed = (struct pt_regs){.di = BLOCK, .si = 4000};
+	event_libc_free(&freed);
+	check_event(1, EVENT_WORD_MUNMAP, 4096, BLOCK);
+	event_libc_free(&freed);
+	assert_null(event(2));
+	freed = (struct pt_regs){.di = BLOCK + 4096, .si = 8192};
+	event_libc_free(&freed);
+	check_event(2, EVENT_WORD_MUNMAP, EVENT_UNKNOWN, BLOCK + 4096);
+}
+
 /* A thread that is no scheduler has its C stack. */
 static void of_a_thread(void **unused)
 {
@@ -185,8 +209,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(each),	   TEST(in_each_other), TEST(samples), TEST(frees_of_samples),
-		TEST(of_a_thread),
+		TEST(each),	   TEST(in_each_other),	    TEST(samples), TEST(frees_of_samples),
+		TEST(of_a_thread), TEST(part_of_a_mapping),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

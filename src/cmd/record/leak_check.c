@@ -131,6 +131,26 @@ static bool is_own(const char *op)
 	return false;
 }
 
+/* cut: bytes of its start that are given back; EVENT_UNKNOWN = all. */
+static void end_candidate(struct leak_check *c, struct candidate *b, uint64_t cut)
+{
+	struct candidate rest = *b;
+
+	b->freed = true;
+	if (cut == EVENT_UNKNOWN || cut >= b->size)
+		return;
+	rest.address += cut;
+	rest.size -= cut;
+	rest.queued = false;
+	b = keytab_find(&c->candidates, rest.address);
+	if (!b)
+		b = keytab_add(&c->candidates, rest.address);
+	else
+		rest.queued = b->queued;
+	*b = rest;
+	vec_push(&c->fresh, rest.address);
+}
+
 void leak_check_event(struct leak_check *c, const struct event *ev)
 {
 	uint64_t address = event_value(ev, EVENT_AT(LIBC_ALLOC, ADDRESS));
@@ -142,7 +162,7 @@ void leak_check_event(struct leak_check *c, const struct event *ev)
 			  event_value_id(ev, EVENT_AT(LIBC_ALLOC, OP)));
 	if (freed) {
 		if (b && op && !is_own(op))
-			b->freed = true;
+			end_candidate(c, b, event_value(ev, EVENT_AT(LIBC_ALLOC, SIZE)));
 		return;
 	}
 	if (!address || (!b && c->candidates.nr >= LEAK_MAX_BLOCKS))

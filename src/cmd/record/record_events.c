@@ -26,22 +26,32 @@ static bool is_malloc(const struct weight_mode *mode)
 
 /*
  * Of the bytes that malloc gives one in so many is sampled: such that one of some 16 calls is a
- * sample, as that costs some 16 times as much as a call that is none.
+ * sample, as that costs up to 16 times as much as a call that is none.  What is known of leaks
+ * depends on the number of samples: if a budget limits that, more of the calls that are paid for
+ * are sampled.
  */
 #define LIBC_EVERY	 (16u << 10) /* at first */
 #define LIBC_LEAST_EVERY (1u << 10)
 #define LIBC_CALLS	 16u
+#define LIBC_LEAK_CALLS	 1u
+
+static uint32_t calls_of_sample(const struct weigh_run *w)
+{
+	bool limited = w->weigh.ctx->opt.max_overhead < 100;
+
+	return w->leak && limited ? LIBC_LEAK_CALLS : LIBC_CALLS;
+}
 
 static void adapt_to_sizes(struct weigh_run *w)
 {
 	struct session *s = event_run_live(w->run)->session;
-	uint32_t every = LIBC_LEAST_EVERY;
+	uint32_t every = LIBC_LEAST_EVERY, calls = calls_of_sample(w);
 	struct event_count n;
 
 	session_event_count(s, EVENT_LIBC_ALLOC, &n);
-	if (n.ns < LIBC_CALLS)
+	if (n.ns < calls)
 		return;
-	while (every < EBEAM_LIBC_EVERY && every < LIBC_CALLS * n.size / n.ns)
+	while (every < EBEAM_LIBC_EVERY && every < calls * n.size / n.ns)
 		every *= 2;
 	/* The table of blocks that are not freed yet must not get full. */
 	for (size_t nr = w->leak ? leak_check_nr(w->leak) : 0;

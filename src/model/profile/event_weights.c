@@ -323,13 +323,16 @@ static void follow_block(struct event_weights *w, struct event_stream *s, const 
 		leak_weights_looks(w->leak, address, ev->ts_ns, LEAK_ALIKE);
 		break;
 	case EVENT_WORD_CUT:
-		leak_weights_cut(w->leak, address, size);
+		leak_weights_cut(w->leak, address, address, size);
 		break;
 	case EVENT_WORD_GONE:
 		leak_weights_free(w->leak, address, ev->ts_ns, false);
 		break;
 	default:
-		leak_weights_free(w->leak, address, ev->ts_ns, true);
+		if (size != EVENT_UNKNOWN)
+			leak_weights_cut_start(w->leak, address, size);
+		else
+			leak_weights_free(w->leak, address, ev->ts_ns, true);
 		break;
 	}
 }

@@ -214,18 +214,31 @@ void leak_weights_free(struct leak_weights *l, uint64_t address, uint64_t ts_ns,
 	keytab_remove(&l->blocks, (void *)b);
 }
 
-void leak_weights_cut(struct leak_weights *l, uint64_t address, uint64_t left)
+void leak_weights_cut(struct leak_weights *l, uint64_t address, uint64_t to, uint64_t left)
 {
-	struct leak_block *b = keytab_find(&l->blocks, address);
+	struct leak_block *b = keytab_find(&l->blocks, address), cut;
 	struct leak_stack *s = b ? stack_of(l, b->stack, false) : NULL;
-	uint64_t bytes;
 
-	if (!s || left >= b->size)
+	if (!s || left >= b->size || !to || (to != address && keytab_find(&l->blocks, to)))
 		return;
-	bytes = (uint64_t)((double)b->bytes * (double)left / (double)b->size);
-	s->bytes -= (double)(b->bytes - bytes);
-	b->bytes = bytes;
-	b->size = left;
+	cut = *b;
+	cut.bytes = (uint64_t)((double)b->bytes * (double)left / (double)b->size);
+	cut.size = left;
+	s->bytes -= (double)(b->bytes - cut.bytes);
+	if (to != address) {
+		keytab_remove(&l->blocks, b);
+		b = keytab_add(&l->blocks, to);
+	}
+	cut.address = to;
+	*b = cut;
+}
+
+void leak_weights_cut_start(struct leak_weights *l, uint64_t address, uint64_t size)
+{
+	const struct leak_block *b = keytab_find(&l->blocks, address);
+
+	if (b && size < b->size)
+		leak_weights_cut(l, address, address + size, b->size - size);
 }
 
 void leak_weights_looks(struct leak_weights *l, uint64_t address, uint64_t ts_ns,

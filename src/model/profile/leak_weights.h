@@ -86,8 +86,10 @@ void leak_weights_close(struct leak_weights *l); /* NULL ok */
 void leak_weights_alloc(struct leak_weights *l, const struct leak_block *block);
 /* seen: by a probe, when it happened; else in memory, some time after it. */
 void leak_weights_free(struct leak_weights *l, uint64_t address, uint64_t ts_ns, bool seen);
-/* So many bytes of its own are left. */
-void leak_weights_cut(struct leak_weights *l, uint64_t address, uint64_t left);
+/* So many bytes of its own are left, from `to` on. */
+void leak_weights_cut(struct leak_weights *l, uint64_t address, uint64_t to, uint64_t left);
+/* That part of its start is freed. */
+void leak_weights_cut_start(struct leak_weights *l, uint64_t address, uint64_t size);
 void leak_weights_looks(struct leak_weights *l, uint64_t address, uint64_t ts_ns,
 			enum leak_looks looks);
 /* The probes were enabled or disabled. */

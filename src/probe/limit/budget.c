@@ -55,6 +55,10 @@
 #define FEW_PART     0.25 /* part of that debt for sources with a few hits each */
 #define RAN_PART     0.25 /* of its usual CPU time that the node must have had: shows() */
 #define LONGEST_TAIL 1e8  /* ns */
+/* Long windows cost this many times as much as attaching and detaching, unless that takes more than
+ * the income of LONG_PAUSE_NS. */
+#define LONG_PART     3
+#define LONG_PAUSE_NS 3e9
 
 void budget_init(struct budget *b, double percent, unsigned int nr, double least_window_ns,
 		 double own_per_s, uint64_t random)
@@ -109,6 +113,8 @@ void budget_pass(struct budget *b, double wall_ns, double own_ns, double spent_n
 	}
 	most = MAX(budget_allowed(b) * BUDGET_SAVED_S, b->round_cost_ns * RESERVE * MOST_LONGER);
 	b->credit_ns += income(b, own_ns, wall_ns) - spent_ns;
+	b->other_ns += MAX(spent_ns - b->hits_ns, 0);
+	b->hits_ns = 0;
 	b->credit_ns = MIN(b->credit_ns, most);
 }
 
@@ -116,6 +122,7 @@ void budget_hits(struct budget *b, unsigned int i, double cost_ns, double on_ns)
 {
 	struct budget_source *s = &b->sources[i];
 
+	b->hits_ns += cost_ns;
 	if (on_ns <= 0) {
 		s->tail_ns += cost_ns;
 		return;
@@ -327,6 +334,10 @@ static double plan(struct budget *b, double longer)
 		return 0;
 	/* Each source may cost `each`, so the most expensive has the shortest window. */
 	each = MAX(most * least_hit_ns(b), left_for_rounds(b) * LEAST_PAUSE_NS / nr);
+	if (b->long_windows)
+		each = MAX(each, MIN(b->placing_ns * LONG_PART * NS_PER_S,
+				     left_for_rounds(b) * LONG_PAUSE_NS) /
+					 nr);
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 		double ns = LONGEST_WINDOW_NS;
@@ -364,8 +375,8 @@ static bool plan_on_credit(struct budget *b, double pause_ns)
 	bool all, any = false;
 
 	wait_ns = (b->round_cost_ns * RESERVE - b->credit_ns) / income * NS_PER_S;
-	all = wait_ns >= ASK_WAIT_NS && ask_cost(b) <= ASK_PART * income * pause_ns / NS_PER_S;
-
+	all = wait_ns >= ASK_WAIT_NS && !b->long_windows &&
+	      ask_cost(b) <= ASK_PART * income * pause_ns / NS_PER_S;
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
@@ -407,6 +418,8 @@ static void learn_tail(struct budget *b)
 static void begin_round(struct budget *b, bool on_credit)
 {
 	learn_tail(b);
+	b->placing_ns += (b->other_ns - b->placing_ns) / (b->placing_ns > 0 ? 4 : 1);
+	b->other_ns = 0;
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 

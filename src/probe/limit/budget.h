@@ -74,6 +74,13 @@ struct budget {
 	uint64_t round_end_ns; /* end of the last round */
 	uint64_t due_ns;       /* beginning of the next round, once it is paid; else 0 */
 	uint64_t random;
+
+	/* Windows are so long that attaching and detaching probes is a small part of what a round
+	 * costs, though there are fewer. */
+	bool long_windows;
+	double hits_ns;	   /* of budget_hits(), up to the next budget_pass() */
+	double other_ns;   /* what was spent in this round, and since, other than by hits */
+	double placing_ns; /* the same of a round, smoothed */
 };
 
 /* percent > 0; nr <= BUDGET_MAX_SOURCES, more are left out.  All begin enabled.  Windows shorter

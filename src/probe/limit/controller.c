@@ -281,6 +281,7 @@ int controller_start(struct controller *c, const struct meter_counters *work, st
 		.by_perf = attach_is_perf(c->config.attach),
 		.has_work = work->nr > 0,
 		.long_runs = c->config.long_runs,
+		.long_windows = c->config.long_windows,
 		.percent = c->config.percent,
 		.hits_per_s = (double)c->rate * MAX(work->nr, 1u),
 		.hit_ns = c->hit_ns,

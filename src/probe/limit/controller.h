@@ -28,9 +28,10 @@ struct controller_config {
 	struct attach *attach;		/* borrowed */
 	const struct calibration *cost; /* borrowed */
 	int os_pid;
-	double percent;	  /* of the node's own CPU; 100 or more = no limit, only measures */
-	bool long_runs;	  /* programs walk stacks, or copy terms */
-	bool no_realtime; /* its thread keeps normal priority */
+	double percent;	   /* of the node's own CPU; 100 or more = no limit, only measures */
+	bool long_runs;	   /* programs walk stacks, or copy terms */
+	bool long_windows; /* of struct budget */
+	bool no_realtime;  /* its thread keeps normal priority */
 };
 
 /* What the probes cost so far. */

@@ -59,6 +59,7 @@ void duty_cycle_init(struct duty_cycle *d, const struct duty_cycle_ops *ops, voi
 	budget_init(&d->budget, config->percent >= 100 ? NO_LIMIT : config->percent, d->nr,
 		    d->by_perf ? LEAST_WINDOW_PERF_NS : LEAST_WINDOW_NS, config->own_per_s,
 		    d->start_ns);
+	d->budget.long_windows = config->long_windows;
 	d->hits_per_s = config->hits_per_s;
 	d->hit_ns = config->hit_ns;
 	d->budget.most_per_s = d->hits_per_s * d->hit_ns;

@@ -77,12 +77,13 @@ struct duty_cycle {
 };
 
 struct duty_cycle_config {
-	unsigned int nr;  /* groups */
-	bool by_perf;	  /* each probe is a perf event of its own */
-	bool has_work;	  /* the node's own count of its work can be read */
-	bool long_runs;	  /* programs walk stacks, or copy terms */
-	double percent;	  /* of the node's own CPU; 100 or more = no limit, only measures */
-	double own_per_s; /* ns of CPU a second that the node used before there were probes */
+	unsigned int nr;   /* groups */
+	bool by_perf;	   /* each probe is a perf event of its own */
+	bool has_work;	   /* the node's own count of its work can be read */
+	bool long_runs;	   /* programs walk stacks, or copy terms */
+	bool long_windows; /* of struct budget */
+	double percent;	   /* of the node's own CPU; 100 or more = no limit, only measures */
+	double own_per_s;  /* ns of CPU a second that the node used before there were probes */
 	/* Most hits a second of all groups together, 0 = no limit; and ns that a hit is assumed to
 	 * cost until some were measured. */
 	double hits_per_s, hit_ns;

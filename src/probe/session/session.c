@@ -78,6 +78,7 @@ static void open_controller(struct session *s)
 		.percent = s->config.max_overhead,
 		/* Copying terms takes as long as walking stacks. */
 		.long_runs = s->config.event_stacks || s->config.calls,
+		.long_windows = s->config.libc_frees,
 		.no_realtime = s->config.no_realtime,
 	};
 

@@ -30,6 +30,9 @@ enum kind {
 	TENTH,
 	SECOND,
 	TEN_SECONDS,
+	TRIMMED,
+	HALVED,
+	UNMAPPED,
 	NR_KINDS
 };
 
@@ -154,6 +157,34 @@ STEP void leak_mapped(size_t size)
 		  MAPPED, size);
 }
 
+static char *map_of(size_t size)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* Keeps a quarter, in the middle. */
+STEP void leak_trimmed(size_t size)
+{
+	char *block = map_of(size);
+
+	munmap(block, size / 2);
+	munmap(block + size * 3 / 4, size / 4);
+	leak_keep(block + size / 2, TRIMMED, size / 4);
+}
+
+STEP void leak_halved(size_t size)
+{
+	char *block = map_of(size);
+
+	munmap(block + size / 2, size / 2);
+	leak_keep(block, HALVED, size / 2);
+}
+
+STEP void leak_unmapped(size_t size)
+{
+	munmap(map_of(size), size);
+}
+
 STEP void leak_in_thread(size_t size)
 {
 	leak_keep(malloc(size), THREAD, size);
@@ -182,10 +213,10 @@ static void start_thread_of(size_t size)
 /* nif(Kind, Size, Count) -> Size */
 static term run(struct environment *env, int argc, const term argv[])
 {
-	static void (*const steps[NR_KINDS])(size_t) = {leak_plain,  leak_churn,      leak_cache,
-							leak_calloc, leak_realloc,    leak_aligned,
-							leak_mapped, start_thread_of, leak_tenth,
-							leak_second, leak_ten_seconds};
+	static void (*const steps[NR_KINDS])(size_t) = {
+		leak_plain,	  leak_churn,	leak_cache,	 leak_calloc,  leak_realloc,
+		leak_aligned,	  leak_mapped,	start_thread_of, leak_tenth,   leak_second,
+		leak_ten_seconds, leak_trimmed, leak_halved,	 leak_unmapped};
 	int kind, size, count;
 
 	(void)argc;

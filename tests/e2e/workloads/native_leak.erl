@@ -14,7 +14,7 @@ nif(_, _, _) -> erlang:nif_error(not_loaded).
 nif_bytes(_) -> erlang:nif_error(not_loaded).
 
 kinds() -> ["leak", "churn", "cache", "calloc", "realloc", "aligned", "mapped", "thread", "tenth", "second",
-     "ten_seconds"].
+     "ten_seconds", "trimmed", "halved", "unmapped"].
 
 kind(Kind) -> length(lists:takewhile(fun(K) -> K =/= Kind end, kinds())).
 

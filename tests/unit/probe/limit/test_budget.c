@@ -27,6 +27,7 @@ struct sim {
 	double cpus;	    /* threads that run at most */
 	double hits_of_unit[MOST], ns_per_hit[MOST];
 	double tail_ns;		/* for so long probes are hit when they were put off */
+	double placing_ns;	/* CPU of ebeam for each source that is put on or off */
 	bool unplaceable[MOST]; /* once sampled */
 	double noise;		/* of the load: 0.2 = up to 20 % more or less in 100 ms */
 	uint32_t seed;
@@ -41,6 +42,7 @@ struct sim {
 	double own_ns, spent_ns, allowed_ns;
 	double on_ns[MOST];
 	unsigned int switches, rounds;
+	double placed_ns;    /* CPU for that which budget_pass() has not seen */
 	double most_over_ns; /* by which spent was most above allowed */
 	uint64_t last_over_ns;
 };
@@ -57,6 +59,7 @@ static void begin(struct sim *m, double percent, unsigned int nr)
 /* Takes off, then puts on, as the overhead controller does. */
 static void act(struct sim *m)
 {
+	unsigned int switches = m->switches;
 	bool was_in = m->b.in_round;
 
 	budget_step(&m->b, m->now_ns);
@@ -75,6 +78,7 @@ static void act(struct sim *m)
 		}
 	}
 	m->rounds += !was_in && m->b.in_round;
+	m->placed_ns += (m->switches - switches) * m->placing_ns;
 }
 
 /* Whether it is hit: 1 = on, 2 = not any more, but still there. */
@@ -101,7 +105,8 @@ static void pass(struct sim *m)
 		units = fmin(units, m->units_per_s * m->factor / 1000);
 	units = m->waits ? 0 : units;
 	own = units * m->unit_ns;
-	spent = units * cost;
+	spent = units * cost + m->placed_ns;
+	m->placed_ns = 0;
 	m->own_ns += own;
 	m->spent_ns += spent;
 	m->allowed_ns += m->b.percent / 100 * fmax(own, BUDGET_MIN_BUSY * MS);
@@ -402,6 +407,30 @@ static void test_storm_ends(void **state)
 }
 
 /* A node with little to do keeps its probes. */
+/* A node that does little: attaching takes as much as hits in short windows. */
+static void test_long_windows(void **state)
+{
+	double on_ns[2];
+
+	UNUSED(state);
+	for (int longer = 0; longer < 2; longer++) {
+		struct sim m = {.unit_ns = 12000, .units_per_s = 1600, .cpus = 1};
+
+		m.hits_of_unit[0] = 1;
+		m.ns_per_hit[0] = 20000;
+		m.placing_ns = 0.4 * MS;
+		begin(&m, 1, 1);
+		m.b.long_windows = longer;
+		run(&m, 10);
+		forget(&m);
+		run(&m, 60);
+		on_ns[longer] = m.on_ns[0];
+		assert_in(m.spent_ns / m.allowed_ns, 0.7, 1.1, "spent");
+		assert_in(m.rounds, 15, 120, "rounds");
+	}
+	assert_in(on_ns[1] / on_ns[0], 1.7, 20, "longer");
+}
+
 static void test_idle(void **state)
 {
 	struct sim m = {.unit_ns = 5000,
@@ -531,7 +560,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_no_limit),   cmocka_unit_test(test_edges),
 	cmocka_unit_test(test_many_cheap), cmocka_unit_test(test_few),
 	cmocka_unit_test(test_tail),	   cmocka_unit_test(test_waits),
-	cmocka_unit_test(test_share),
+	cmocka_unit_test(test_share),	   cmocka_unit_test(test_long_windows),
 };
 
 int main(void)
