@@ -58,6 +58,14 @@ struct {
 	__type(value, struct off_thread);
 } off_thread_new SEC(".maps");
 
+/* Sums of threads that have ended. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct off_cpu_sums);
+} off_ended SEC(".maps");
+
 /* How many times of a class there were in the current window of this CPU, and of how many one is
  * copied. */
 struct off_pace {
@@ -95,22 +103,12 @@ INLINE struct off_thread *off_thread_here(void)
 	return bpf_map_lookup_elem(&off_threads, &tid);
 }
 
-/* TASK_* bits of the current thread. */
-INLINE uint32_t current_state(void)
+/* TASK_* bits of a thread. */
+INLINE uint32_t state_of(const struct task_struct *task)
 {
-	const struct task_struct___named *task;
-	const struct task_struct___before *before;
-
-	if (!bpf_core_field_exists(((struct task_struct___named *)0)->__state)) {
-		before = (void *)bpf_get_current_task();
-		return (uint32_t)BPF_CORE_READ(before, state);
-	}
-	if (config.kernel.task_btf) {
-		task = (void *)bpf_get_current_task_btf();
-		return task->__state;
-	}
-	task = (void *)bpf_get_current_task();
-	return BPF_CORE_READ(task, __state);
+	if (!bpf_core_field_exists(((struct task_struct___named *)0)->__state))
+		return (uint32_t)((const struct task_struct___before *)task)->state;
+	return ((const struct task_struct___named *)task)->__state;
 }
 
 /* One of how many times of this class is copied, including this one; 0 = this one is not. */
@@ -145,35 +143,55 @@ INLINE uint64_t off_syscall(void)
 	return task_regs_by_stack(&r) ? r.orig_ax : ~0ull;
 }
 
-/* Does a thread that waits in this system call wait for work?  A scheduler that sleeps says so in
- * its flags; what polls without a process is the polling of the VM itself.  *epid: of the process
- * that it runs, else 0. */
-INLINE bool is_idle(uint64_t syscall, uint64_t *epid)
+/* A scheduler keeps its data: so what is found is noted. */
+INLINE bool find_scheduler(struct off_thread_head *head)
 {
-	uint64_t key = thread_pointer(), process = 0, port = 0, ssi = 0;
-	struct thread_info *t = bpf_map_lookup_elem(&threads, &key);
+	uint64_t key;
+	struct thread_info *t;
+
+	if (head->esdp)
+		return true;
+	key = thread_pointer();
+	t = bpf_map_lookup_elem(&threads, &key);
+	if (!t)
+		return false;
+	head->esdp = t->esdp;
+	if (!read_u64(t->esdp + config.layout.sched_ssi, &head->ssi))
+		head->ssi = 0;
+	return true;
+}
+
+/* Does a thread that waits in this system call wait for work?  A scheduler that sleeps says so in
+ * its flags; what polls without a process is the polling of the VM itself.  Sets the process or the
+ * port that it runs. */
+INLINE bool is_idle(uint64_t syscall, struct off_thread_head *head)
+{
+	struct off_cpu_now *now = &head->now;
+	uint64_t process = 0, port = 0;
 	uint32_t flags = 0;
 	bool polls;
 
 	polls = syscall == SYSCALL_EPOLL_WAIT || syscall == SYSCALL_EPOLL_PWAIT ||
 		syscall == SYSCALL_POLL || syscall == SYSCALL_PPOLL || syscall == SYSCALL_SELECT ||
 		syscall == SYSCALL_PSELECT6;
-	*epid = 0;
-	if (!t)
+	if (!find_scheduler(head))
 		return polls;
-	if (!read_u64(t->esdp + config.layout.sched_current_process, &process))
+	if (!read_u64(head->esdp + config.layout.sched_current_process, &process))
 		return false;
 	if (process) {
-		read_u64(process + config.layout.process_id, epid);
+		read_u64(process + config.layout.process_id, &now->epid);
 		return false;
 	}
 	if (!polls && syscall != SYSCALL_FUTEX)
 		return false;
-	if (!read_u64(t->esdp + config.layout.sched_current_port, &port) || port)
+	if (!read_u64(head->esdp + config.layout.sched_current_port, &port))
 		return false;
-	return polls ||
-	       (read_u64(t->esdp + config.layout.sched_ssi, &ssi) && ssi &&
-		read_u32(ssi + config.layout.ssi_flags, &flags) && flags & SSI_FLG_WAITING);
+	if (port) {
+		read_u64(port + config.layout.port_id, &now->port_id);
+		return false;
+	}
+	return polls || (head->ssi && read_u32(head->ssi + config.layout.ssi_flags, &flags) &&
+			 flags & SSI_FLG_WAITING);
 }
 
 /*
@@ -342,47 +360,70 @@ INLINE enum off_cpu_class off_class(bool preempt, uint32_t left, uint64_t syscal
 	return syscall == SYSCALL_FUTEX ? OFF_CPU_CLASS_FUTEX : OFF_CPU_CLASS_OTHER;
 }
 
-/* True if it did more than to look at the thread. */
-INLINE bool off_begin(void *ctx, bool preempt, uint64_t ts_ns)
+/* The current thread ends. */
+INLINE void off_thread_ends(uint32_t tid)
 {
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), left = current_state(), flags, every;
-	uint64_t syscall = off_syscall(), epid = 0;
-	enum off_cpu_class of_class = off_class(preempt, left, syscall, &flags);
+	uint32_t zero = 0;
+	struct off_thread *t = bpf_map_lookup_elem(&off_threads, &tid);
+	struct off_cpu_sums *ended = bpf_map_lookup_elem(&off_ended, &zero);
+
+	if (!t || !ended)
+		return;
+	ended->idle_ns += t->head.sums.idle_ns;
+	ended->blocked_ns += t->head.sums.blocked_ns;
+	ended->runnable_ns += t->head.sums.runnable_ns;
+	ended->woken_ns += t->head.sums.woken_ns;
+	ended->idle += t->head.sums.idle;
+	ended->times += t->head.sums.times;
+	ended->copied += t->head.sums.copied;
+	bpf_map_delete_elem(&off_threads, &tid);
+}
+
+/* The current thread leaves its CPU, at ts_ns; 0 = now.  Returns the time, if that is recorded. */
+INLINE uint64_t off_begin(void *ctx, bool preempt, const struct task_struct *task, uint64_t ts_ns)
+{
+	uint32_t left = state_of(task), flags, every;
+	uint64_t syscall;
+	enum off_cpu_class of_class;
+	struct off_cpu_now *now;
 	struct off_thread *t;
 
 	if (left & TASK_DEAD) {
-		bpf_map_delete_elem(&off_threads, &tid);
-		return false;
+		off_thread_ends((uint32_t)task->pid);
+		return ts_ns;
 	}
+	syscall = off_syscall();
+	of_class = off_class(preempt, left, syscall, &flags);
 	/* Threads that spin for a lock yield their CPU many thousand times a second: that all of
 	 * them are added up would cost more than it tells. */
 	if (!(state.off_classes >> of_class & 1))
-		return false;
+		return ts_ns;
+	if (!ts_ns)
+		ts_ns = bpf_ktime_get_ns();
 	every = off_every(of_class, ts_ns);
 	if (!every && flags & OFF_CPU_YIELDED)
-		return false;
-	if (is_idle(syscall, &epid) && !(flags & OFF_CPU_PREEMPTED))
-		flags |= OFF_CPU_IDLE;
+		return ts_ns;
 	t = off_thread_here();
 	if (!t)
-		return true;
+		return ts_ns;
 	/* One time of each window is copied of each thread, so that those with few have theirs. */
 	if (ts_ns - t->head.copied_ns >= OFF_CPU_WINDOW_NS && !(flags & OFF_CPU_YIELDED))
 		every = 1;
-	__builtin_memset(&t->head.now, 0, sizeof(t->head.now));
-	t->head.now.since_ns = ts_ns;
-	t->head.now.task_state = left;
-	t->head.now.flags = flags;
-	t->head.now.epid = epid;
+	now = &t->head.now;
+	__builtin_memset(now, 0, sizeof(*now));
+	if (is_idle(syscall, &t->head) && !(flags & OFF_CPU_PREEMPTED))
+		flags |= OFF_CPU_IDLE;
+	now->flags = flags;
 	/* orig_ax is the number of an interrupt, inverted, or -1, if it is no system call. */
-	t->head.now.syscall = (int64_t)syscall >= 0 ? (uint32_t)syscall + 1 : 0;
-	t->head.now.every = flags & OFF_CPU_IDLE ? 0 : every;
-	if (t->head.now.every) {
+	now->syscall = (int64_t)syscall >= 0 ? (uint32_t)syscall + 1 : 0;
+	now->every = flags & OFF_CPU_IDLE ? 0 : every;
+	now->since_ns = ts_ns;
+	if (now->every) {
 		off_copy(ctx, t);
 		/* Until now it was on its CPU. */
-		t->head.now.since_ns = bpf_ktime_get_ns();
+		now->since_ns = bpf_ktime_get_ns();
 	}
-	return true;
+	return ts_ns;
 }
 
 INLINE void off_add(struct off_thread *t, uint64_t ts_ns)
@@ -418,15 +459,14 @@ INLINE void off_emit(struct off_thread *t, uint32_t tid, uint64_t ts_ns)
 		.h = {.type = REC_RAW_OFF_CPU, .size = sizeof(rec), .ts_ns = ts_ns},
 		.os_tid = tid,
 		.flags = now->flags & (OFF_CPU_PREEMPTED | OFF_CPU_YIELDED | OFF_CPU_GOES_ON),
-		.task_state = now->task_state,
 		.syscall = now->syscall,
 		.every = now->every,
 		.since_ns = now->since_ns,
 		.woken_ns = now->woken_ns,
 		.least_ns = state.off_least_ns,
 		.epid = now->epid,
+		.port_id = now->port_id,
 		.waker_epid = now->waker_epid,
-		.waker_tid = now->waker_tid,
 	};
 	void *rb = ring();
 
@@ -451,28 +491,34 @@ INLINE bool off_is_chosen(const struct off_cpu_now *now, uint64_t ns)
 	       (bpf_get_prandom_u32() * least_ns) >> 32 < weighed;
 }
 
-/* True if the thread was off its CPU. */
-INLINE bool off_end(uint32_t tid, uint64_t ts_ns, bool goes_on)
+/* The thread is on a CPU again, or the recording ends: then `end_ns` is when.  Returns the time, or
+ * 0 if it was not off its CPU. */
+INLINE uint64_t off_end(uint32_t tid, uint64_t end_ns)
 {
 	struct off_thread *t = bpf_map_lookup_elem(&off_threads, &tid);
+	uint64_t ts_ns = end_ns;
 	struct off_cpu_now *now;
 
 	if (!t)
-		return false;
+		return 0;
 	now = &t->head.now;
-	if (!now->since_ns || ts_ns < now->since_ns)
-		return false;
+	if (!now->since_ns)
+		return 0;
+	if (!end_ns)
+		ts_ns = bpf_ktime_get_ns();
+	if (ts_ns < now->since_ns)
+		return 0;
 	/* A thread that waits does not come back without being woken: that was before this was
 	 * noted. */
-	if (!goes_on && !(now->flags & OFF_CPU_PREEMPTED) && now->woken_ns < now->since_ns)
+	if (!end_ns && !(now->flags & OFF_CPU_PREEMPTED) && now->woken_ns < now->since_ns)
 		now->woken_ns = now->since_ns;
 	off_add(t, ts_ns);
-	if (goes_on)
+	if (end_ns)
 		now->flags |= OFF_CPU_GOES_ON;
 	if (off_is_chosen(now, ts_ns - now->since_ns))
 		off_emit(t, tid, ts_ns);
 	now->since_ns = 0;
-	return true;
+	return ts_ns;
 }
 
 /* The time that programs take is measured of some runs only, as that takes long itself. */
@@ -483,29 +529,28 @@ INLINE void off_count_time(uint64_t ts_ns)
 		count_by(COUNTER_PROBE_NS, TIMED_RUNS * (bpf_ktime_get_ns() - ts_ns));
 }
 
-/* TP_PROTO(bool preempt, struct task_struct *prev, struct task_struct *next, ...), which is the
- * same on all kernels; prev is the current task. */
-SEC("raw_tp")
+/*
+ * TP_PROTO(bool preempt, struct task_struct *prev, struct task_struct *next, ...), which is the
+ * same on all kernels; prev is the current task.  It runs at each switch of the host: what is not
+ * of the node, or not recorded, costs a few loads, and no look at the clock.
+ */
+SEC("tp_btf/sched_switch")
 int off_switch(uint64_t *ctx)
 {
+	const struct task_struct *prev = (const struct task_struct *)ctx[1];
 	const struct task_struct *next = (const struct task_struct *)ctx[2];
-	bool leaves = bpf_get_current_pid_tgid() >> 32 == config.os_pid;
-	bool comes = (uint32_t)BPF_CORE_READ(next, tgid) == config.os_pid, counts = false;
-	uint64_t ts_ns;
+	uint64_t began_ns = 0;
 
-	if (!leaves && !comes)
-		return 0;
-	ts_ns = bpf_ktime_get_ns();
-	if (comes)
-		counts = off_end((uint32_t)BPF_CORE_READ(next, pid), ts_ns, false);
-	if (leaves)
-		counts |= off_begin(ctx, (uint8_t)ctx[0], ts_ns);
-	if (counts)
-		off_count_time(ts_ns);
+	if ((uint32_t)next->tgid == config.os_pid)
+		began_ns = off_end((uint32_t)next->pid, 0);
+	if ((uint32_t)prev->tgid == config.os_pid)
+		began_ns = off_begin(ctx, (uint8_t)ctx[0], prev, began_ns);
+	if (began_ns)
+		off_count_time(began_ns);
 	return 0;
 }
 
-/* Which thread of the node woke t, and for which process; others wake it in interrupts, too. */
+/* For which process a thread of the node woke t; others wake it in interrupts, too. */
 INLINE void off_waker(struct off_thread *t)
 {
 	uint64_t key = thread_pointer(), process = 0;
@@ -515,7 +560,6 @@ INLINE void off_waker(struct off_thread *t)
 	if (bpf_get_current_pid_tgid() >> 32 != config.os_pid || !kernel_regs(&r) ||
 	    r.orig_ax != SYSCALL_FUTEX)
 		return;
-	t->head.now.waker_tid = (uint32_t)bpf_get_current_pid_tgid();
 	waker = bpf_map_lookup_elem(&threads, &key);
 	if (waker && try_read(waker->esdp + config.layout.sched_current_process, &process, 8) &&
 	    process)
@@ -523,25 +567,24 @@ INLINE void off_waker(struct off_thread *t)
 }
 
 /* TP_PROTO(struct task_struct *p): the task is about to become runnable. */
-SEC("raw_tp")
+SEC("tp_btf/sched_waking")
 int off_waking(uint64_t *ctx)
 {
 	const struct task_struct *task = (const struct task_struct *)ctx[0];
 	struct off_thread *t;
-	uint64_t ts_ns;
 	uint32_t tid;
 
-	if ((uint32_t)BPF_CORE_READ(task, tgid) != config.os_pid)
+	if ((uint32_t)task->tgid != config.os_pid)
 		return 0;
-	ts_ns = bpf_ktime_get_ns();
-	tid = (uint32_t)BPF_CORE_READ(task, pid);
+	tid = (uint32_t)task->pid;
 	t = bpf_map_lookup_elem(&off_threads, &tid);
 	if (!t || !t->head.now.since_ns || t->head.now.woken_ns)
 		return 0;
-	t->head.now.woken_ns = ts_ns;
+	t->head.now.woken_ns = bpf_ktime_get_ns();
+	/* Only of what was copied it can be known that it waits for a lock. */
 	if (t->head.now.flags & OFF_CPU_COPIED)
 		off_waker(t);
-	off_count_time(ts_ns);
+	off_count_time(t->head.now.woken_ns);
 	return 0;
 }
 
@@ -549,6 +592,6 @@ int off_waking(uint64_t *ctx)
 SEC("raw_tp")
 int off_finish(uint64_t *ctx)
 {
-	off_end((uint32_t)ctx[0], ctx[1], true);
+	off_end((uint32_t)ctx[0], ctx[1]);
 	return 0;
 }

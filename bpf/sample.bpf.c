@@ -21,20 +21,14 @@ INLINE struct sample_scratch *scratch_here(void)
 
 /* A volatile load, so that the compiler does not merge the branches of read_regs() into loads by
  * one computed pointer, which the verifier forbids for the context. */
-#define CTX_REG(ctx, reg) (*(const volatile unsigned long *)&(ctx)->regs.reg)
+#define CTX_REG(reg) (*(const volatile unsigned long *)&ctx->regs.reg)
 
 INLINE void read_regs(struct bpf_perf_event_data *ctx, struct user_regs *r,
 		      struct rec_raw_sample *rec)
 {
 	/* cs & 3: privilege level of the interrupted code. */
 	if (ctx->regs.cs & 3) {
-		r->ip = CTX_REG(ctx, ip);
-		r->sp = CTX_REG(ctx, sp);
-		r->bp = CTX_REG(ctx, bp);
-		r->bx = CTX_REG(ctx, bx);
-		r->r12 = CTX_REG(ctx, r12);
-		r->r13 = CTX_REG(ctx, r13);
-		r->r15 = CTX_REG(ctx, r15);
+		READ_REGS(r, CTX_REG);
 	} else {
 		rec->flags |= RAW_SAMPLE_KERNEL;
 		if (!kernel_regs(r))

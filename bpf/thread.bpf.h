@@ -43,22 +43,29 @@ INLINE struct site_scan *site_scratch(void)
 	return s ? &s->site : 0;
 }
 
+/* Fills a struct user_regs; OF(reg) = where the register is read. */
+#define READ_REGS(r, OF)                                                                           \
+	do {                                                                                       \
+		(r)->ip = OF(ip);                                                                  \
+		(r)->sp = OF(sp);                                                                  \
+		(r)->bp = OF(bp);                                                                  \
+		(r)->bx = OF(bx);                                                                  \
+		(r)->r12 = OF(r12);                                                                \
+		(r)->r13 = OF(r13);                                                                \
+		(r)->r15 = OF(r15);                                                                \
+		(r)->r14 = OF(r14);                                                                \
+		(r)->di = OF(di);                                                                  \
+		(r)->orig_ax = OF(orig_ax);                                                        \
+	} while (0)
+
 /* Registers of user code at the entry to the kernel. */
+#define REG_HERE(reg) u->reg
 INLINE void task_regs(struct user_regs *r)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct pt_regs *u = (void *)bpf_task_pt_regs((void *)task);
 
-	r->ip = u->ip;
-	r->sp = u->sp;
-	r->bp = u->bp;
-	r->bx = u->bx;
-	r->r12 = u->r12;
-	r->r13 = u->r13;
-	r->r15 = u->r15;
-	r->r14 = u->r14;
-	r->di = u->di;
-	r->orig_ax = u->orig_ax;
+	READ_REGS(r, REG_HERE);
 }
 
 /*
@@ -66,8 +73,9 @@ INLINE void task_regs(struct user_regs *r)
  * of the thread's kernel stack, which has 16 KiB on those kernels (THREAD_SIZE and task_pt_regs(),
  * arch/x86/include/asm).  False if cs is not that of user code: the stack is larger, as with KASAN.
  */
-#define KERNEL_STACK_SIZE 16384
-#define USER_CS		  0x33
+#define KERNEL_STACK_SIZE  16384
+#define USER_CS		   0x33
+#define REG_OF_KERNEL(reg) BPF_CORE_READ(u, reg)
 INLINE bool task_regs_by_stack(struct user_regs *r)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -77,16 +85,7 @@ INLINE bool task_regs_by_stack(struct user_regs *r)
 	u = (void *)(stack + KERNEL_STACK_SIZE - bpf_core_type_size(struct pt_regs));
 	if (BPF_CORE_READ(u, cs) != USER_CS)
 		return false;
-	r->ip = BPF_CORE_READ(u, ip);
-	r->sp = BPF_CORE_READ(u, sp);
-	r->bp = BPF_CORE_READ(u, bp);
-	r->bx = BPF_CORE_READ(u, bx);
-	r->r12 = BPF_CORE_READ(u, r12);
-	r->r13 = BPF_CORE_READ(u, r13);
-	r->r15 = BPF_CORE_READ(u, r15);
-	r->r14 = BPF_CORE_READ(u, r14);
-	r->di = BPF_CORE_READ(u, di);
-	r->orig_ax = BPF_CORE_READ(u, orig_ax);
+	READ_REGS(r, REG_OF_KERNEL);
 	return true;
 }
 

@@ -133,12 +133,14 @@ struct off_cpu_sums {
 #define OFF_CPU_IDLE   0x100u /* beside OFF_CPU_* of abi/record.h */
 #define OFF_CPU_COPIED 0x200u
 struct off_cpu_now {
-	uint64_t since_ns, woken_ns, epid, waker_epid;
-	uint32_t waker_tid, task_state, syscall, every, flags, pad;
+	uint64_t since_ns, woken_ns, epid, port_id, waker_epid;
+	uint32_t syscall, every, flags, pad;
 };
 /* An element of the map of threads begins with it. */
 struct off_thread_head {
 	uint64_t copied_ns; /* when it was last copied */
+	uint64_t esdp;	    /* ErtsSchedulerData of the thread; 0 = not known yet */
+	uint64_t ssi;	    /* its ErtsSchedulerSleepInfo; 0 = not known yet */
 	struct off_cpu_now now;
 	struct off_cpu_sums sums;
 };

@@ -212,16 +212,17 @@ struct rec_raw_gap {
 struct rec_raw_off_cpu {
 	struct rec_header h;
 	uint32_t os_tid;
-	uint32_t flags;	     /* OFF_CPU_* */
-	uint32_t task_state; /* TASK_* bits of the kernel, as it left its CPU */
-	uint32_t syscall;    /* as in rec_raw_sample */
-	uint32_t every;	     /* 0 = it was not copied */
-	uint32_t waker_tid;  /* thread of the node that woke it by a futex, or 0 */
-	uint64_t since_ns;   /* when it left its CPU */
-	uint64_t woken_ns;   /* when it became runnable; 0 = not seen */
+	uint32_t flags;	   /* OFF_CPU_* */
+	uint32_t syscall;  /* as in rec_raw_sample */
+	uint32_t every;	   /* 0 = it was not copied */
+	uint64_t since_ns; /* when it left its CPU */
+	uint64_t woken_ns; /* when it became runnable; 0 = not seen */
 	uint64_t least_ns;
-	uint64_t epid;	     /* of the process that the thread ran, or 0 */
-	uint64_t waker_epid; /* of the process that the waking thread ran, or 0 */
+	uint64_t epid;	  /* of the process that the thread ran, or 0 */
+	uint64_t port_id; /* of the port whose task it ran, or 0 */
+	/* If it was copied: of the process that ran on the thread of the node that woke it by a
+	 * futex, or 0. */
+	uint64_t waker_epid;
 };
 
 enum code_action { CODE_LOADED = 1, CODE_UNLOADED = 2 };

@@ -71,6 +71,7 @@ struct rec_raw_sample off_cpu_sample(const struct rec_raw_off_cpu *raw)
 		      .ts_ns = raw->h.ts_ns},
 		.os_tid = raw->os_tid,
 		.epid = raw->epid,
+		.port_id = raw->port_id,
 		.syscall = raw->syscall,
 		.status = SAMPLE_STATUS_STACK_UNREADABLE,
 		.flags = RAW_SAMPLE_OFF_CPU | RAW_SAMPLE_KERNEL,

@@ -22,11 +22,13 @@
 #define REREAD_NS   2000000000ull
 #define REREAD_REST 20u
 /* sizeof(erts_rwmtx_t), sizeof(erts_mtx_t), and the slot of a lock of a hash table
- * (DbTableHashFineLockSlot, two cache lines): without lock counting. */
-#define RWMTX_SIZE 80u
-#define MTX_SIZE   40u
-#define SLOT_SIZE  128u
-#define MAX_LOCKS  65536u /* of a table; the VM allows 32768 */
+ * (DbTableHashFineLockSlot, two cache lines).  Builds that count locks have a reference to the
+ * counters at the end of the first two. */
+#define RWMTX_SIZE   80u
+#define MTX_SIZE     40u
+#define SLOT_SIZE    128u
+#define COUNTER_SIZE 8u
+#define MAX_LOCKS    65536u /* of a table; the VM allows 32768 */
 
 struct lock_places {
 	struct beam_node *n;
@@ -50,6 +52,11 @@ void lock_places_close(struct lock_places *l)
 		return;
 	vec_free(&l->v);
 	free(l);
+}
+
+static uint64_t lock_size(const struct lock_places *l, uint64_t size)
+{
+	return size + (l->n->identity.lock_counting ? COUNTER_SIZE : 0);
 }
 
 static void add(struct lock_places *l, raddr start, uint64_t size, enum lock_class lock_class,
@@ -92,8 +99,10 @@ static void add_tables(struct lock_places *l)
 		uint64_t locks = 0;
 
 		name_table(l, t, name, sizeof(name));
-		add(l, t->addr + (raddr)o->ets_rwlock, RWMTX_SIZE, LOCK_CLASS_ETS, name);
-		add(l, t->addr + (raddr)o->ets_fixlock, MTX_SIZE, LOCK_CLASS_ETS, name);
+		add(l, t->addr + (raddr)o->ets_rwlock, lock_size(l, RWMTX_SIZE), LOCK_CLASS_ETS,
+		    name);
+		add(l, t->addr + (raddr)o->ets_fixlock, lock_size(l, MTX_SIZE), LOCK_CLASS_ETS,
+		    name);
 		if (t->store == ETS_STORE_HASH && t->nr_locks && t->nr_locks <= MAX_LOCKS &&
 		    o->ets_hash_locks >= 0 &&
 		    mem_read_u64(l->n->mem, t->addr + (raddr)o->ets_hash_locks, &locks) == 0)
@@ -127,7 +136,7 @@ static void add_ports(struct lock_places *l)
 				 p->driver);
 		else
 			snprintf(name, sizeof(name), "driver %s", p->driver);
-		add(l, lock, MTX_SIZE, LOCK_CLASS_PORT, name);
+		add(l, lock, lock_size(l, MTX_SIZE), LOCK_CLASS_PORT, name);
 	}
 	port_list_free(&list);
 }
@@ -147,7 +156,7 @@ static void add_allocators(struct lock_places *l)
 		const struct allocator *a = &all.v.data[i];
 
 		snprintf(name, sizeof(name), "%s %" PRIu32, a->type, a->instance);
-		add(l, a->address + (raddr)at, MTX_SIZE, LOCK_CLASS_ALLOCATOR, name);
+		add(l, a->address + (raddr)at, lock_size(l, MTX_SIZE), LOCK_CLASS_ALLOCATOR, name);
 	}
 	allocators_free(&all);
 }

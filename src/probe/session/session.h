@@ -137,7 +137,8 @@ void session_peek(struct session *s, void (*peek)(void *ctx, const struct rec_he
 
 /* Begins to sample every online CPU, and to run the probes of events. */
 int session_start(struct session *s, struct error *err);
-/* In a session with off_cpu, after session_stop(): the sums of each thread. */
+/* In a session with off_cpu, after session_stop(): the sums of each thread, and with os_tid 0 those
+ * of threads that have ended. */
 typedef void session_off_cpu_fn(void *arg, uint32_t os_tid, const struct off_cpu_sums *sums);
 void session_off_cpu_sums(struct session *s, session_off_cpu_fn *take, void *arg);
 /* During the run: from now on only one of `weight` samples is taken.  Returns the time

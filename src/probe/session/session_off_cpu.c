@@ -26,12 +26,10 @@ int session_watch_off_cpu(struct session *s)
 	state->off_copies = COPIES * (s->config.futexes ? NR_OFF_CPU_CLASSES : 1);
 	state->off_classes = s->config.futexes ? 1u << OFF_CPU_CLASS_FUTEX : ~0u;
 	/* First what ends a time: so no time is without its end. */
-	s->off_cpu[0] =
-		bpf_program__attach_raw_tracepoint(s->skel->progs.off_waking, "sched_waking");
+	s->off_cpu[0] = bpf_program__attach_trace(s->skel->progs.off_waking);
 	if (!s->off_cpu[0])
 		return -errno;
-	s->off_cpu[1] =
-		bpf_program__attach_raw_tracepoint(s->skel->progs.off_switch, "sched_switch");
+	s->off_cpu[1] = bpf_program__attach_trace(s->skel->progs.off_switch);
 	return s->off_cpu[1] ? 0 : -errno;
 }
 
@@ -71,6 +69,18 @@ void session_off_cpu_less(struct session *s, unsigned int weight)
 		(uint32_t)MAX(COPIES * (s->config.futexes ? NR_OFF_CPU_CLASSES : 1) / weight, 1u);
 }
 
+static void sums_of_ended(struct session *s, session_off_cpu_fn *take, void *arg)
+{
+	int nr = libbpf_num_possible_cpus();
+	struct off_cpu_sums *ended = xcalloc((size_t)MAX(nr, 1), sizeof(*ended));
+	uint32_t zero = 0;
+
+	if (nr > 0 && bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.off_ended), &zero, ended) == 0)
+		for (int cpu = 0; cpu < nr; cpu++)
+			take(arg, 0, &ended[cpu]);
+	free(ended);
+}
+
 void session_off_cpu_sums(struct session *s, session_off_cpu_fn *take, void *arg)
 {
 	struct off_thread_head *value = xcalloc(1, bpf_map__value_size(s->skel->maps.off_threads));
@@ -84,4 +94,5 @@ void session_off_cpu_sums(struct session *s, session_off_cpu_fn *take, void *arg
 			take(arg, key, &value->sums);
 	}
 	free(value);
+	sums_of_ended(s, take, arg);
 }
