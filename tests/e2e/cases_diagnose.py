@@ -107,7 +107,9 @@ def stuck(ctx):
 @case("binaries that are kept: by whom")
 def binaries(ctx):
     d = Diagnosis(ctx, "binaries")
-    d.check_found("binaries", "incident_holder refers to 150.0 MiB in 300 off-heap binaries")
+    d.check_found("binaries", "incident_holder refers to 150.0 MiB in 300 off-heap binaries",
+                  "KiB of these 150.0 MiB: its terms are parts of binaries")
+    check_equal({f["certainty"] for f in d.all if f["id"] == "binaries"}, {"likely"}, "certainty")
 
 
 @case("more to run than schedulers, and a limit that is near")

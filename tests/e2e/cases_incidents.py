@@ -134,7 +134,7 @@ def literals(ctx):
 @case("carriers that are hardly used: of which allocator, and how much")
 def fragmentation(ctx):
     d = Incident(ctx, "fragmentation")
-    d.check_first("fragmentation", "carriers of eheap_alloc hold")
+    d.check_first("fragmentation", "carriers of eheap_alloc hold", "--carriers")
     ours = [a for a in d.node.ask("mem_facts", "allocators") if a["type"] == "eheap_alloc"]
     used = 100 * sum(a["blocks_size"] for a in ours) / sum(a["carriers_size"] for a in ours)
     check_near(number(*d.said("fragmentation", "([0-9.]+)% of the .* of these carriers are in use")), used, 3, "% used")
@@ -209,7 +209,9 @@ def dirty_pool(ctx):
 @case("schedulers that wait for the lock of a table: that, and where")
 def locks(ctx):
     d = Incident(ctx, "locks", flags=("+S", "8:8"))
-    d.check_first("lock_contention", "ets:update_counter/4")
+    d.check_first("lock_contention", "ets:update_counter/4", "most for the ETS table incident_counters",
+                  "used the ETS table incident_counters, which has no write_concurrency", f"locks -p {d.node.os_pid}",
+                  "'incident_counters'")
     profile = ctx.ebeam.record(d.node, 2)
     inside = profile.count(profile.only(lambda s: "ets:update_counter/4" in s["frames"]))
     check(inside > 0.5 * profile.count(profile.of_pids(d.pids)), f"samples in it: {inside}; {profile.hottest()}")
@@ -320,6 +322,32 @@ def leaks_of_the_vm(ctx):
     check_near(rate, truth, 0.3 * truth, "MiB a second")
     check_equal(of_nifs[0]["origin"], "native_memory", f"whose most is, of {of_nifs[:3]}")
     check(re.search(r"^    other +[0-9.]+ MiB +[0-9.]+%  \(driver_alloc [0-9.]+ MiB, ", text, re.M), text)
+
+
+@case("memory that a NIF gets of the C library and never frees: how fast, how much it is, and the command that says whose")
+def leaks_of_malloc(ctx):
+    node = native_node(ctx, "native_leak", "leak_nif.c")
+    node.ask("native_leak", "once", "leak", 4000, 22000)
+    node.start("native_leak", "leak", "4000", "8", "100", settle=1)
+    before = node.ask("native_leak", "bytes")
+    d = Incident(ctx, node=node, seconds="10")
+    after = node.ask("native_leak", "bytes")
+    node.stop("native_leak")
+    d.check_first("malloc_grows", "% of the resident memory", f"record -p {node.os_pid} --mode malloc --leak")
+    rate = float(d.said("malloc_grows", "grows by ([0-9.]+) KiB per second")[0]) * 1024
+    truth = (after["leak"] - before["leak"]) / (after["ns"] - before["ns"]) * 1e9
+    check_near(rate, truth, 0.35 * truth, "bytes a second")
+
+
+@case("a scheduler that is stuck: how many timers of it are overdue, and who waits for them")
+def overdue(ctx):
+    d = Incident(ctx, "half_stuck", settle=3)
+    d.check_first("timers_overdue", " waits in incidents:tick/0 for a time that was over ",
+                  severity="critical")
+    found = number(*d.said("timers_overdue", "^([0-9,]+) timers are overdue"))
+    # The node may not answer any more: 60 processes wait on that scheduler, and some of OTP's own.
+    check(60 <= found <= 75, f"{found} timers: {d.all}")
+    d.check_found("long_slices", "normal scheduler 1 ran")
 
 
 @case("many timers: how many, and who will get their messages")

@@ -19,6 +19,9 @@
 #define TIMERS_MAX     1000000u
 #define TIMERS_ALL_MAX 4000000u
 
+/* A timer that is so late has a scheduler that does not handle its timers. */
+#define TIMER_OVERDUE_MS 1000
+
 struct timer_item {
 	bool receive; /* the `after` of its receive; false: a message that will be sent */
 	bool by_name; /* sent to the name of the process, not to its pid */
@@ -57,7 +60,8 @@ struct timer_receiver {
 struct timer_totals {
 	VEC(struct timer_receiver) v; /* sorted by number, the highest first */
 	uint64_t nr, unreadable;
-	bool cut; /* there are more than TIMERS_ALL_MAX */
+	uint64_t overdue; /* by TIMER_OVERDUE_MS or more; 0 without the node's clock */
+	bool cut;	  /* there are more than TIMERS_ALL_MAX */
 };
 
 /* Reading a million timers takes a third of a second. */

@@ -18,7 +18,6 @@
 #include "beam/term/term_print.h"
 #include "beam/vm/dist.h"
 #include "beam/vm/ets.h"
-#include "beam/vm/memory.h"
 #include "beam/vm/ports.h"
 #include "beam/vm/vm_totals.h"
 #include "cmd/command/signals.h"
@@ -62,75 +61,15 @@ struct sampling {
 	/* Sums over scheduler samples of the lengths of run queues. */
 	double queue_sum, dirty_cpu_sum, dirty_io_sum;
 	unsigned int nr_queues;
-	bool carriers_known; /* could the carriers of all allocators be read in the last sample? */
 };
 
-static const struct {
-	const char *type;
-	size_t offset;
-} memory_types[] = {
-	{"total", offsetof(struct memory, total)},
-	{"processes", offsetof(struct memory, processes)},
-	{"binary", offsetof(struct memory, binary)},
-	{"ets", offsetof(struct memory, ets)},
-	{"code", offsetof(struct memory, code)},
-	{"atom", offsetof(struct memory, atom)},
-};
-
-static struct diagnosed_allocator *allocator_of(struct diagnose *g, const char *type)
+/* When the next sample is due, `step` after the last began; later if the last took so long that
+ * samples would take more than 1/OWN_SHARE of the time. */
+static uint64_t next_time(uint64_t began, uint64_t step)
 {
-	struct diagnosed_allocator new = {.type = NULL};
+	uint64_t now = clock_monotonic_ns();
 
-	for (size_t i = 0; i < g->d.allocators.len; i++)
-		if (strcmp(g->d.allocators.data[i].type, type) == 0)
-			return &g->d.allocators.data[i];
-	new.type = diagnose_text(g, type);
-	vec_push(&g->d.allocators, new);
-	return &g->d.allocators.data[g->d.allocators.len - 1];
-}
-
-static void sample_allocators(struct diagnose *g, const struct allocators *all)
-{
-	for (size_t i = 0; i < g->d.allocators.len; i++)
-		g->d.allocators.data[i].blocks_size = g->d.allocators.data[i].carriers_size = 0;
-	for (size_t i = 0; i < all->v.len; i++) {
-		struct diagnosed_allocator *a = allocator_of(g, all->v.data[i].type);
-
-		a->blocks_size += all->v.data[i].blocks_size;
-		a->carriers_size += all->v.data[i].carriers_size;
-	}
-	for (size_t i = 0; i < g->d.allocators.len; i++)
-		series_add(&g->d.allocators.data[i].blocks,
-			   (double)allocators_blocks_size(all, g->d.allocators.data[i].type));
-}
-
-static void sample_memory(struct sampling *s)
-{
-	struct diagnosis *d = &s->g->d;
-	struct allocators allocators = {0};
-	struct memory memory = {0};
-	struct error ignored;
-
-	if (!s->g->n->anchors.allocators || allocators_read(&allocators, s->g->n, &ignored) != 0)
-		return;
-	if (memory_read(&memory, s->g->n, &allocators, &ignored) == 0) {
-		for (size_t i = 0; i < ARRAY_SIZE(memory_types); i++) {
-			const struct diagnosed_memory new = {.type = memory_types[i].type};
-			uint64_t value;
-
-			memcpy(&value, (char *)&memory + memory_types[i].offset, sizeof(value));
-			if (d->memory.len <= i)
-				vec_push(&d->memory, new);
-			if (value != MEMORY_UNKNOWN)
-				series_add(&d->memory.data[i].bytes, (double)value);
-		}
-	}
-	if (memory.areas.loaded_code != MEMORY_UNKNOWN && memory.areas.loaded_code)
-		series_add(&d->code, (double)memory.areas.loaded_code);
-	d->timers_size = allocators.has_fix ? allocators.fix.timers : 0;
-	s->carriers_known = !allocators.unreadable && !allocators.disabled;
-	sample_allocators(s->g, &allocators);
-	allocators_free(&allocators);
+	return MAX(began + step, now + (OWN_SHARE - 1) * (now - began));
 }
 
 static void follow_table(struct sampling *s, const struct ets_table *t)
@@ -241,7 +180,7 @@ static int sample(struct sampling *s, struct error *err)
 		return rc;
 	if (s->totals.value[VM_ATOM_COUNT] != VM_UNKNOWN)
 		series_add(&g->d.atoms, (double)s->totals.value[VM_ATOM_COUNT]);
-	sample_memory(s);
+	diagnose_memory_sample(g);
 	sample_tables(s);
 	sample_connections(s);
 	sample_block(g);
@@ -250,7 +189,7 @@ static int sample(struct sampling *s, struct error *err)
 		if (!s->first.rss)
 			s->first = s->last;
 		series_add(&g->d.rss, (double)s->last.rss);
-		if (s->carriers_known)
+		if (g->carriers_known)
 			series_add(&g->d.beyond, (double)s->last.rss - carriers_size(&g->d));
 	}
 	return 0;
@@ -299,15 +238,6 @@ static int sample_queues(struct sampling *s, struct error *err)
 	s->queue_sum += nr ? normal / nr : 0;
 	s->nr_queues++;
 	return 0;
-}
-
-/* When the next sample is due, `step` after the last began; later if the last took so long that
- * samples would take more than 1/OWN_SHARE of the time. */
-static uint64_t next_time(uint64_t began, uint64_t step)
-{
-	uint64_t now = clock_monotonic_ns();
-
-	return MAX(began + step, now + (OWN_SHARE - 1) * (now - began));
 }
 
 /* As next_time(), for samples of everything else; but SAMPLES_WANTED are taken even if each takes a
@@ -498,6 +428,42 @@ static void add_tables(struct sampling *s)
 	}
 }
 
+static int by_lock(const void *a, const void *b)
+{
+	const struct diagnosed_lock *x = a, *y = b;
+
+	return x->nr > y->nr ? -1 : x->nr < y->nr;
+}
+
+/* Tables that are named, or whose identifier is, as what threads waited for. */
+static void add_blocked_on(struct sampling *s)
+{
+	struct diagnose *g = s->g;
+
+	for (size_t i = 0; i < s->tables.len; i++) {
+		const struct ets_table *t = &s->tables.data[i].table;
+		struct strbuf name = STRBUF_INIT;
+		char id[64];
+
+		term_print(&g->source.reader, &name, t->name);
+		ets_id_format(t, id, sizeof(id));
+		for (size_t k = 0; k < g->blocked_on.len; k++) {
+			const struct diagnosed_function *b = &g->blocked_on.data[k];
+			struct diagnosed_lock new = {.nr = b->nr};
+
+			if (strcmp(b->name, t->named ? name.buf : id) != 0)
+				continue;
+			new.table = diagnose_text(g, name.buf);
+			new.write_concurrency = t->write_concurrency != ETS_WRITE_FALSE;
+			vec_push(&g->d.blocked_on, new);
+		}
+		strbuf_free(&name);
+	}
+	if (g->d.blocked_on.len)
+		qsort(g->d.blocked_on.data, g->d.blocked_on.len, sizeof(*g->d.blocked_on.data),
+		      by_lock);
+}
+
 /* The last atoms of the atom table, which is in the order of their creation. */
 static void add_newest_atoms(struct diagnose *g)
 {
@@ -578,6 +544,7 @@ static int finish(struct sampling *s, struct error *err)
 	add_connections(s);
 	add_ports(s);
 	add_tables(s);
+	add_blocked_on(s);
 	return 0;
 }
 

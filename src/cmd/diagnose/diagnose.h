@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The parts of `ebeam diagnose`: diagnose.c samples the node for some seconds, from memory and
- * /proc alone, with diagnose_schedulers.c, diagnose_processes.c and diagnose_restarts.c
+ * /proc alone, with diagnose_memory.c, diagnose_schedulers.c, diagnose_processes.c and diagnose_restarts.c
  * (supervisors). model/diagnosis/diagnosis.h makes findings of the samples, diagnose_show.c shows
  * them.  Private.
  */
@@ -87,12 +87,18 @@ struct diagnose {
 	struct sched_block block; /* multi-scheduling block, from flags of processes in a scan */
 	struct host_cpu *host;	  /* since first_ns; NULL = not known */
 
+	/* diagnose_memory.c */
+	uint64_t resident_ns; /* when what the RSS consists of is to be read again */
+	bool carriers_known;  /* could the carriers of all allocators be read in the last sample? */
+
 	/* diagnose_schedulers.c */
 	struct callsites *sites;
 	struct sched_now *now;
 	struct watched_scheduler *schedulers;
 	size_t nr_schedulers;
 	struct running_counts running, collecting;
+	/* First arguments of functions of ETS in which threads waited for a lock, as text. */
+	VEC(struct diagnosed_function) blocked_on;
 
 	/* diagnose_processes.c */
 	struct process_source source;
@@ -118,6 +124,8 @@ struct diagnose {
 
 /* Copies a text, owned by g->texts; NULL stays NULL. */
 const char *diagnose_text(struct diagnose *g, const char *text);
+
+void diagnose_memory_sample(struct diagnose *g);
 
 /* To be called after diagnose_processes_open(). */
 int diagnose_schedulers_open(struct diagnose *g, struct error *err);

@@ -13,6 +13,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "beam/process/binary_use.h"
 #include "beam/process/off_heap.h"
 #include "beam/process/timers.h"
 #include "beam/term/atoms.h"
@@ -26,11 +27,16 @@
 #define CIRCLES		  5
 #define MEMBERS_OF_CIRCLE 20
 #define TIMER_RECEIVERS	  5
+#define OVERDUE_SHOWN	  3
 /* Shorter mailboxes are not reported. */
 #define MAILBOX_LEAST 1000
 #define HEAP_LEAST    (1u << 17) /* least growth of a heap that is reported, in words */
 /* How long binaries of processes are searched for, at most. */
 #define BINARIES_NS 500000000u
+/* How long timers of receives are read, at most. */
+#define OVERDUE_NS 500000000u
+/* The binaries of a larger heap are not searched for what is used of them. */
+#define USE_HEAP_MAX (1u << 25) /* words */
 
 const char *diagnose_text(struct diagnose *g, const char *text)
 {
@@ -206,7 +212,7 @@ static struct growth queue_growth(const struct diagnose *g, const struct watched
 
 uint32_t diagnose_process(struct diagnose *g, uint64_t epid)
 {
-	struct diagnosed_process new = {0};
+	struct diagnosed_process new = {.binaries_used = NAN};
 	const struct watched_process *watched;
 	struct process_facts facts;
 	struct process_row row;
@@ -312,6 +318,35 @@ static void choose(struct diagnose *g, uint64_t (*value)(const struct watched_pr
 	}
 }
 
+/* ---- timers that are overdue ----------------------------------------------------------------- */
+
+static void add_overdue(struct diagnose *g, uint64_t epid, double late_ms)
+{
+	struct diagnosed_overdue new = {.late_ms = late_ms};
+
+	if (g->d.overdue.len == OVERDUE_SHOWN)
+		return;
+	new.process = diagnose_process(g, epid);
+	vec_push(&g->d.overdue, new);
+}
+
+/* Counts the processes whose `after` is overdue, among those that there is time to read. */
+static void find_overdue(struct diagnose *g, const struct process_list *list)
+{
+	uint64_t deadline = clock_monotonic_ns() + OVERDUE_NS;
+
+	for (size_t i = 0; i < list->len; i++) {
+		int64_t left = 0;
+
+		if (i % 64 == 0 && clock_monotonic_ns() > deadline)
+			return;
+		if (!timer_of_receive(g->n, &list->data[i], &left) || left > -TIMER_OVERDUE_MS)
+			continue;
+		g->d.nr_overdue++;
+		add_overdue(g, list->data[i].epid, -(double)left);
+	}
+}
+
 /* ---- who waits for whom ---------------------------------------------------------------------- */
 
 static void visit_stack(void *arg, size_t i, int rc, const struct process_stack *s)
@@ -364,6 +399,7 @@ static int find_waits(struct diagnose *g, struct error *err)
 
 	if (rc)
 		return rc;
+	find_overdue(g, &list);
 	waits_begin(&waits, g->n, &g->source.code, &list);
 	process_stacks_each(g->n, &g->source.code, list.data, list.len, visit_stack, &waits);
 	waits_end(&waits);
@@ -390,6 +426,29 @@ static int find_waits(struct diagnose *g, struct error *err)
 
 /* ---- binaries -------------------------------------------------------------------------------- */
 
+/* Bytes that its terms use of the binaries that a process refers to; NAN = not known. */
+static double binaries_used(struct diagnose *g, uint64_t epid)
+{
+	struct off_heap o = {.keep_places = true};
+	struct process_facts p;
+	struct binary_use *use;
+	double used = 0;
+	bool ok;
+
+	if (process_read(g->n, epid, 0, &p) != 0 || p.total_heap_size > USE_HEAP_MAX)
+		return NAN;
+	off_heap_add_process(g->n, g->n->mem, p.addr, &o);
+	off_heap_finish(g->n, &o);
+	use = binary_use_new(g->n->identity.otp, o.places.data, o.places.len);
+	ok = binary_use_process(use, g->n, &p);
+	for (size_t i = 0; i < o.binaries.len; i++)
+		used += (double)binary_use_of(use, o.binaries.data[i].addr,
+					      o.binaries.data[i].size);
+	binary_use_free(use);
+	off_heap_free(&o);
+	return ok ? used : NAN;
+}
+
 /* Finds the process that refers to most binaries, among those that there is time to search. */
 static void find_binaries(struct diagnose *g)
 {
@@ -414,6 +473,7 @@ static void find_binaries(struct diagnose *g)
 
 		g->d.processes.data[index].binaries = most;
 		g->d.processes.data[index].nr_binaries = nr;
+		g->d.processes.data[index].binaries_used = binaries_used(g, epid);
 	}
 }
 
@@ -447,6 +507,7 @@ static void find_timers(struct diagnose *g)
 	timer_totals_read(g->n, &all);
 	d->nr_timers = all.nr;
 	d->more_timers = all.cut || all.unreadable;
+	d->nr_overdue += all.overdue;
 	d->nr_receivers = all.v.len;
 	for (size_t i = 0; i < MIN(all.v.len, (size_t)TIMER_RECEIVERS); i++) {
 		const struct timer_receiver *r = &all.v.data[i];

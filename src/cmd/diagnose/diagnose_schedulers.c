@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "beam/sched/sched.h"
 #include "beam/sched/sched_function.h"
+#include "beam/term/term_print.h"
 #include "target/proc.h"
 
 /* The function of a time slice is searched for if the slice is at least this long. */
@@ -82,6 +83,7 @@ void diagnose_schedulers_close(struct diagnose *g)
 	free(g->schedulers);
 	vec_free(&g->running.v);
 	vec_free(&g->collecting.v);
+	vec_free(&g->blocked_on);
 }
 
 /* ---- sampling -------------------------------------------------------------------------------- */
@@ -144,9 +146,41 @@ static void take_slice(struct diagnose *g, struct watched_scheduler *s)
 	out->syscall = blocked ? syscall_name(s->now.syscall, &fd) : NULL;
 }
 
+/* Of functions, or of tables; takes the text. */
+static void count_text(struct diagnose *g, struct diagnosed_function *v, size_t len,
+		       struct strbuf *text, struct diagnosed_function *new)
+{
+	*new = (struct diagnosed_function){NULL, 1};
+	for (size_t i = 0; i < len && new->nr; i++)
+		if (strcmp(v[i].name, text->buf) == 0) {
+			v[i].nr++;
+			new->nr = 0;
+		}
+	if (new->nr && len < BLOCKED_MAX)
+		new->name = diagnose_text(g, text->buf);
+	strbuf_free(text);
+}
+
+/* The table is the first argument, in register x0 while the function runs. */
+static void count_table(struct diagnose *g, const struct watched_scheduler *s)
+{
+	struct diagnosed_function new;
+	struct strbuf text = STRBUF_INIT;
+	uint64_t x0;
+
+	if (!g->n->identity.jit || !s->one->registers ||
+	    mem_read_u64(g->n->mem, s->one->registers + (raddr)g->n->layout.registers_x, &x0) != 0)
+		return;
+	term_print(&g->source.reader, &text, x0);
+	count_text(g, g->blocked_on.data, g->blocked_on.len, &text, &new);
+	if (new.name)
+		vec_push(&g->blocked_on, new);
+}
+
 static void count_blocked(struct diagnose *g, struct watched_scheduler *s)
 {
 	struct diagnosis *d = &g->d;
+	struct diagnosed_function new;
 	const char *syscall;
 	struct strbuf text = STRBUF_INIT;
 	bool fd;
@@ -160,19 +194,11 @@ static void count_blocked(struct diagnose *g, struct watched_scheduler *s)
 	if (sched_function(g->n, &g->source.code, g->sites, s->one, s->now.ip, false, &text) ==
 	    FUNCTION_UNKNOWN)
 		strbuf_addstr(&text, "an unknown function");
-	for (size_t i = 0; i < d->blocked_in.len; i++) {
-		if (strcmp(d->blocked_in.data[i].name, text.buf) == 0) {
-			d->blocked_in.data[i].nr++;
-			strbuf_free(&text);
-			return;
-		}
-	}
-	if (d->blocked_in.len < BLOCKED_MAX) {
-		struct diagnosed_function new = {diagnose_text(g, text.buf), 1};
-
+	if (strncmp(text.buf, "ets:", 4) == 0)
+		count_table(g, s);
+	count_text(g, d->blocked_in.data, d->blocked_in.len, &text, &new);
+	if (new.name)
 		vec_push(&d->blocked_in, new);
-	}
-	strbuf_free(&text);
 }
 
 /* Counts a process once per sample, as it may move to another scheduler while schedulers are

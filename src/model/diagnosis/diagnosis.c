@@ -309,6 +309,8 @@ void diagnosis_free(struct diagnosis *d)
 	vec_free(&d->dirty_cpu_busy);
 	vec_free(&d->dirty_io_busy);
 	vec_free(&d->blocked_in);
+	vec_free(&d->blocked_on);
+	vec_free(&d->overdue);
 	vec_free(&d->collecting);
 	vec_free(&d->tables);
 	vec_free(&d->receivers);

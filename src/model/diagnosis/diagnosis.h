@@ -63,6 +63,7 @@ struct diagnosed_process {
 	uint32_t waiting, behind;	/* see model/process/wait_graph.h */
 	uint64_t binaries; /* bytes of binaries it refers to, each once; 0 = not read */
 	uint64_t nr_binaries;
+	double binaries_used; /* bytes of these that its terms are, or were till now; NAN */
 };
 
 /* What one scheduler did. */
@@ -85,6 +86,18 @@ struct diagnosed_scheduler {
 struct diagnosed_function { /* scheduler threads waited in it for a lock, in nr samples */
 	const char *name;
 	unsigned int nr;
+};
+
+/* A table in whose functions scheduler threads waited for a lock, in nr samples. */
+struct diagnosed_lock {
+	const char *table;
+	unsigned int nr;
+	bool write_concurrency;
+};
+
+struct diagnosed_overdue { /* a process, and how late its timer is */
+	uint32_t process;  /* index in processes */
+	double late_ms;
 };
 
 struct diagnosed_path { /* indices of processes: a cycle of waits */
@@ -169,6 +182,7 @@ struct diagnosis {
 	double throttled;     /* share of its cgroup's CPU periods that were throttled */
 	struct series rss;    /* bytes */
 	struct series beyond; /* part of rss that is in no carrier of the VM's allocators */
+	struct series malloc; /* part of rss that is of malloc of the C library */
 	uint64_t memory_max;  /* limit in bytes; 0 = not known */
 
 	VEC(struct diagnosed_limit) limits;
@@ -196,6 +210,7 @@ struct diagnosis {
 	unsigned int nr_running, nr_gc, nr_blocked;
 	unsigned int nr_blocked_schedulers; /* schedulers that were blocked at any time */
 	VEC(struct diagnosed_function) blocked_in;
+	VEC(struct diagnosed_lock) blocked_on; /* most first */
 	/* Processes by the number of scheduler samples in which they ran, most first; not all. */
 	VEC(struct diagnosed_busy) busy;
 	VEC(uint32_t) collecting; /* processes seen collecting, most often first */
@@ -203,6 +218,10 @@ struct diagnosis {
 	VEC(struct diagnosed_table) tables;
 	uint64_t nr_timers; /* timers that will send a message */
 	bool more_timers;   /* there are more, which were not read */
+	/* Timers that should have gone off a second ago or earlier, since their scheduler handles
+	 * none; the latest ones of `after` of a receive. */
+	uint64_t nr_overdue;
+	VEC(struct diagnosed_overdue) overdue;
 	/* All timers, without their messages: bytes; 0 = not known. */
 	uint64_t timers_size;
 	/* A few receivers, those of most timers first. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by diagnosis_work.c (rules about what waits and what runs) and diagnosis_memory.c
- * (rules about growth and limits).  Each call of a rule adds no finding, one or more.  Private. */
+/* Shared by diagnosis_work.c (rules about what waits and what runs), diagnosis_cpu.c (what
+ * uses CPUs, and waits for locks) and diagnosis_memory.c (rules about growth and limits).  Each call of a rule adds no finding, one or more.  Private. */
 #ifndef EBEAM_MODEL_DIAGNOSIS_INTERNAL_H
 #define EBEAM_MODEL_DIAGNOSIS_INTERNAL_H
 
@@ -21,6 +21,7 @@ struct making {
 	RULE(multi_scheduling)                                                                     \
 	RULE(deadlock)                                                                             \
 	RULE(long_slices)                                                                          \
+	RULE(overdue)                                                                              \
 	RULE(dirty_pools)                                                                          \
 	RULE(mailboxes)                                                                            \
 	RULE(bottleneck)                                                                           \
@@ -36,6 +37,7 @@ struct making {
 	RULE(spawns)                                                                               \
 	RULE(processes_grow)                                                                       \
 	RULE(memory_grows)                                                                         \
+	RULE(malloc)                                                                               \
 	RULE(beyond_vm)                                                                            \
 	RULE(fragmentation)                                                                        \
 	RULE(binaries)                                                                             \
@@ -61,6 +63,8 @@ void finding_command(struct finding *f, const char *text, ...)
 
 /* "<0.80.0> my_server"; malloc'ed.  NULL: "a process". */
 char *finding_process_text(const struct diagnosed_process *p);
+/* True if several schedulers wait for locks: one alone may wait for something of its own. */
+bool diagnosis_locks_are_contended(const struct diagnosis *d);
 /* Adds what the process does now, as evidence. */
 void finding_report_process(struct making *m, struct finding *f, const struct diagnosed_process *p);
 

@@ -253,6 +253,62 @@ static void beyond_vm_grows(struct making *m, double per_s)
 	finding_command(f, "mem");
 }
 
+/* True if it rose in four intervals at least, and fell in none. */
+static bool only_rises(const struct series *s)
+{
+	unsigned int ups = 0;
+
+	for (unsigned int i = 1; i < s->nr; i++) {
+		if (s->v[i] < s->v[i - 1])
+			return false;
+		ups += s->v[i] > s->v[i - 1];
+	}
+	return ups >= 4;
+}
+
+/* Steady growth of malloc, in bytes; 0 = none.  On a host that is short of CPU intervals differ too
+ * much for a confidence interval: what only rises is enough then. */
+static double malloc_growth(const struct diagnosis *d)
+{
+	struct growth rate = series_growth_rate(&d->malloc, diagnosis_seconds(d));
+	double grew = series_growth(&d->malloc);
+
+	return grew >= 0.5 * MIB && (growth_is_sure(&rate) || only_rises(&d->malloc)) ? grew : 0;
+}
+
+void rule_malloc(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double grew = malloc_growth(d), seconds = diagnosis_seconds(d), per_s = grew / seconds;
+	double now = series_last(&d->malloc), rss = series_last(&d->rss);
+	bool large = now >= 64 * MIB && now >= 0.3 * rss;
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (!(grew > 0) && !large)
+		return;
+	if (grew > 0)
+		f = finding_begin(m, "malloc_grows",
+				  large || grew >= MIB ? growth_weight(d, per_s) : 34,
+				  growth_certainty(d),
+				  "memory of malloc(3) grows by %s per second, outside of the VM",
+				  text_bytes(&t, per_s));
+	else
+		f = finding_begin(m, "malloc_large", 24, FINDING_CERTAIN,
+				  "%s of the resident memory are of malloc(3), outside of the VM",
+				  text_bytes(&t, now));
+	if (grew > 0)
+		finding_evidence(f, "from %s to %s in %.1f s", text_bytes(&t, now - grew),
+				 text_bytes(&t, now), seconds);
+	finding_evidence(f,
+			 "that is %.0f%% of the resident memory of %s, and erlang:memory() has "
+			 "none of it",
+			 100 * now / rss, text_bytes(&t, rss));
+	finding_evidence(f, "a NIF, a driver or a library that calls malloc(3) is the usual cause");
+	finding_command(f, "record --mode malloc --leak -d 1m -f text");
+	finding_command(f, "mem");
+}
+
 void rule_beyond_vm(struct making *m)
 {
 	double per_s = beyond_vm_growth(m->d) / diagnosis_seconds(m->d);
@@ -260,11 +316,15 @@ void rule_beyond_vm(struct making *m)
 	struct texts t = {.nr = 0};
 	struct finding *f;
 
+	/* rule_malloc() has said it. */
+	if (2 * malloc_growth(m->d) >= beyond_vm_growth(m->d) && malloc_growth(m->d) > 0)
+		return;
 	if (per_s >= MIB && series_last(&m->d->beyond) >= 64 * MIB) {
 		beyond_vm_grows(m, per_s);
 		return;
 	}
-	if (!(beyond >= 256 * MIB) || beyond < 0.3 * rss)
+	if (!(beyond >= 256 * MIB) || beyond < 0.3 * rss ||
+	    2 * series_last(&m->d->malloc) >= beyond)
 		return;
 	/* Healthy nodes may have much such memory, too: only its growth shows a leak. */
 	f = finding_begin(m, "memory_beyond_vm", 30, FINDING_POSSIBLE,
@@ -295,7 +355,7 @@ void rule_fragmentation(struct making *m)
 				  a->type, text_bytes(&t, held - used));
 		finding_evidence(f, "%.1f%% of the %s of these carriers are in use",
 				 100 * used / held, text_bytes(&t, held));
-		finding_command(f, "mem");
+		finding_command(f, "mem --carriers");
 	}
 }
 
@@ -307,15 +367,30 @@ void rule_binaries(struct making *m)
 	const struct diagnosed_process *holder = binary_holder(d);
 	struct texts t = {.nr = 0};
 	struct finding *f;
+	bool unused;
 
 	if (!holder || !(binary >= 50 * MIB && binary >= 0.4 * total))
 		return;
+	unused = holder->binaries_used < 0.5 * (double)holder->binaries;
 	/* Few large binaries are likely data in use; many may be garbage. */
-	f = finding_begin(m, "binaries",
-			  holder->binaries > 0.5 * binary && holder->nr_binaries >= 20 ? 46 : 32,
-			  FINDING_POSSIBLE, "%s of %s of the VM's memory are off-heap binaries",
-			  text_bytes(&t, binary), text_bytes(&t, total));
+	f = finding_begin(
+		m, "binaries",
+		holder->binaries > 0.5 * binary && (holder->nr_binaries >= 20 || unused) ? 46 : 32,
+		unused ? FINDING_LIKELY : FINDING_POSSIBLE,
+		"%s of %s of the VM's memory are off-heap binaries", text_bytes(&t, binary),
+		text_bytes(&t, total));
 	report_holder(f, holder);
+	if (!isnan(holder->binaries_used)) {
+		char *who = finding_process_text(holder);
+
+		finding_evidence(f, "%s uses %s of these %s%s", who,
+				 text_bytes(&t, holder->binaries_used),
+				 text_bytes(&t, (double)holder->binaries),
+				 unused ? ": its terms are parts of binaries (sub-binaries), which "
+					  "binary:copy/1 would free"
+					: "");
+		free(who);
+	}
 	finding_evidence(
 		f, "a term that refers to a small part of a large binary keeps all of it in "
 		   "memory, and "
@@ -373,6 +448,9 @@ void rule_tables(struct making *m)
 
 		if (grew < 500 || grew < 100 * x->seconds ||
 		    grew < 0.01 * series_first(&x->objects))
+			continue;
+		/* A small one that grows slowly is a cache that fills. */
+		if ((double)x->bytes < MIB && grew < 1000 * x->seconds)
 			continue;
 		if (burst)
 			f = finding_begin(

@@ -69,6 +69,16 @@ static void json_growth(struct jsonw *w, const char *name, const void *row, cons
 		jsonw_double(w, name, *name == 'b' ? ROW(row)->bytes_per_s : ROW(row)->size_per_s);
 }
 
+/* Options read_concurrency (r) and write_concurrency (w). */
+static void col_concurrency(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct ets_row *r = ROW(row);
+	bool writes = strcmp(r->write_concurrency, "false") != 0;
+
+	UNUSED(ctx);
+	strbuf_addf(out, "%s%s", r->read_concurrency ? "r" : writes ? "" : "-", writes ? "w" : "");
+}
+
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct ets_row, member)
 #define SAME(name, title, type)		 FIELD(#name, title, type, name)
 
@@ -83,6 +93,7 @@ static const struct table_column columns[] = {
 	 .json = json_growth},
 	{SAME(type, "TYPE", TEXT)},
 	{SAME(protection, "ACCESS", TEXT)},
+	{.name = "concurrency", .title = "CONC", .text = col_concurrency, .json = table_json_none},
 	{SAME(owner, "OWNER", TEXT), .compare = by_owner},
 	{SAME(owner_name, "OWNER NAME", NAME)},
 	{SAME(id, "ID", TEXT)},

@@ -3,7 +3,7 @@
 -module(incidents).
 -behaviour(workload).
 -export([processes/1, init/1, step/1, report/1, pid/1, deprecated/1, note/2, count/1,
-         truth/1, load_all/0, process_limit/0]).
+         truth/1, load_all/0, process_limit/0, tick/0]).
 
 processes([What]) ->
     %% Owned by who asks, who lives longer than all of them.
@@ -21,6 +21,7 @@ who("dirty_pool") -> many(16, dirty_cpu);
 who("long_slice") -> [{incident_nif, long} | many(3, work)];
 who("stuck") -> [{undefined, {stuck, N}} || N <- lists:seq(1, erlang:system_info(schedulers))];
 who("locks") -> [{undefined, counters} | many(16, count)];
+who("half_stuck") -> [{undefined, {stuck, 1}}, {undefined, ticking}];
 who("deadlock") -> [{undefined, deadlock}];
 who("restarts") -> [{undefined, supervisor}];
 who("hidden") -> [{undefined, hidden}];
@@ -59,6 +60,9 @@ init(fragments) ->
 init({stuck, N}) ->
     erts_debug:set_internal_state(available_internal_state, true),
     spawn_opt(fun() -> timer:sleep(500), erts_debug:set_internal_state(sleep, 600000) end, [{scheduler, N}]),
+    wait;
+init(ticking) ->
+    [spawn_opt(fun tick/0, [{scheduler, 1}, link]) || _ <- lists:seq(1, 60)],
     wait;
 init(long) ->
     erts_debug:set_internal_state(available_internal_state, true),
@@ -168,6 +172,8 @@ step(spawner) ->
     spawner.
 
 report(_) -> #{}.
+
+tick() -> receive after 200 -> tick() end.
 
 leak(_) -> spawn(fun() -> receive never -> ok end end).
 

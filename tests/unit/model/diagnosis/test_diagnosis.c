@@ -471,7 +471,7 @@ static void test_tables_and_atoms(void **state)
 	struct diagnosed_table table = {"cache", "<0.8.0> owner", SERIES(0, 400, 800), 5,
 					20ull * MIB};
 	struct diagnosed_process holder = {
-		.pid = "<0.3.0>", .binaries = 60ull * MIB, .nr_binaries = 20};
+		.pid = "<0.3.0>", .binaries = 60ull * MIB, .nr_binaries = 20, .binaries_used = NAN};
 	struct diagnosis d = nothing();
 
 	(void)state;

@@ -100,10 +100,165 @@ static void test_allocator_that_grows(void **state)
 	diagnosis_free(&d);
 }
 
+static void test_of_libc(void **state)
+{
+	struct diagnosis d = nothing();
+	struct findings f;
+	struct finding *x;
+
+	UNUSED(state);
+	d.rss = grows(160 * MIB, 0.12 * MIB);
+	d.malloc = grows(90 * MIB, 0.12 * MIB);
+	x = first(&f, &d, "malloc_grows");
+	assert_string_equal(x->title.buf, "memory of malloc(3) grows by 245.8 KiB per second, "
+					  "outside of the VM");
+	assert_int_equal(x->severity, FINDING_WARNING);
+	assert_true(has(x, "from 90.0 MiB to 91.2 MiB in 5.0 s"));
+	assert_true(has(x, "that is 57% of the resident memory of 161.2 MiB"));
+	assert_string_equal(x->commands.data[0], "record --mode malloc --leak -d 1m -f text");
+	findings_free(&f);
+	/* Small, and little of it; the same by chance; much that does not grow. */
+	d.malloc = grows(10 * MIB, 0.06 * MIB);
+	x = first(&f, &d, "malloc_grows");
+	assert_int_equal(x->severity, FINDING_NOTE);
+	findings_free(&f);
+	d.malloc = SERIES(10 * MIB, 10 * MIB, 10.1 * MIB, 10 * MIB, 10 * MIB, 10.7 * MIB);
+	findings_make(&f, &d);
+	assert_int_equal(f.v.len, 0);
+	findings_free(&f);
+	d.malloc = grows(90 * MIB, 0);
+	x = first(&f, &d, "malloc_large");
+	assert_int_equal(x->severity, FINDING_NOTE);
+	assert_int_equal(f.v.len, 1);
+	findings_free(&f);
+	/* One finding of the same memory, not two. */
+	d.rss = grows(600 * MIB, 2 * MIB);
+	d.beyond = grows(500 * MIB, 2 * MIB);
+	d.malloc = grows(400 * MIB, 2 * MIB);
+	first(&f, &d, "malloc_grows");
+	assert_int_equal(f.v.len, 1);
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
+static void test_overdue(void **state)
+{
+	struct diagnosis d = nothing();
+	struct diagnosed_process p = {
+		.pid = "<0.80.0>", .name = "stats", .function = "timer:sleep/1"};
+	struct findings f;
+	struct finding *x;
+
+	UNUSED(state);
+	vec_push(&d.processes, p);
+	vec_push(&d.overdue, ((struct diagnosed_overdue){0, 12300}));
+	d.nr_overdue = 1;
+	x = first(&f, &d, "timers_overdue");
+	assert_string_equal(x->title.buf,
+			    "1 timer is overdue: a scheduler does not handle its timers");
+	assert_int_equal(x->severity, FINDING_WARNING);
+	assert_true(has(x, "<0.80.0> stats waits in timer:sleep/1 for a time that was over 12.3 s "
+			   "ago"));
+	assert_string_equal(x->commands.data[1], "inspect '<0.80.0>'");
+	findings_free(&f);
+	d.nr_overdue = 10;
+	x = first(&f, &d, "timers_overdue");
+	assert_int_equal(x->severity, FINDING_CRITICAL);
+	findings_free(&f);
+	d.stopped = true;
+	first(&f, &d, "stopped");
+	assert_int_equal(f.v.len, 1);
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
+static void test_table_of_a_lock(void **state)
+{
+	struct diagnosis d = nothing();
+	struct findings f;
+	struct finding *x;
+
+	UNUSED(state);
+	d.nr_running = 400;
+	d.nr_blocked = 200;
+	d.nr_blocked_schedulers = 4;
+	x = first(&f, &d, "lock_contention");
+	assert_string_equal(x->title.buf, "schedulers wait for locks of the VM");
+	assert_string_equal(x->commands.data[0], "locks -d 10");
+	findings_free(&f);
+	vec_push(&d.blocked_on, ((struct diagnosed_lock){"hits", 150, false}));
+	vec_push(&d.blocked_on, ((struct diagnosed_lock){"limits", 20, true}));
+	x = first(&f, &d, "lock_contention");
+	assert_string_equal(x->title.buf, "schedulers wait for locks of the VM, most for the ETS "
+					  "table hits");
+	assert_true(has(x, "150 of them used the ETS table hits, which has no write_concurrency"));
+	assert_string_equal(x->commands.data[1], "ets 'hits'");
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
+static void test_binaries_that_are_hardly_used(void **state)
+{
+	struct diagnosis d = nothing();
+	struct diagnosed_process p = {.pid = "<0.3.0>",
+				      .binaries = 200 * (uint64_t)MIB,
+				      .nr_binaries = 401,
+				      .binaries_used = 28 * 1024};
+	struct diagnosed_memory total = {.type = "total"}, binary = {.type = "binary"};
+	struct findings f;
+	struct finding *x;
+
+	UNUSED(state);
+	total.bytes = grows(300 * MIB, 0);
+	binary.bytes = grows(210 * MIB, 0);
+	vec_push(&d.memory, total);
+	vec_push(&d.memory, binary);
+	vec_push(&d.processes, p);
+	x = first(&f, &d, "binaries");
+	assert_int_equal(x->certainty, FINDING_LIKELY);
+	assert_true(has(x, "<0.3.0> uses 28.0 KiB of these 200.0 MiB: its terms are parts"));
+	findings_free(&f);
+	d.processes.data[0].binaries_used = 190 * MIB;
+	x = first(&f, &d, "binaries");
+	assert_int_equal(x->certainty, FINDING_POSSIBLE);
+	assert_true(has(x, "<0.3.0> uses 190.0 MiB of these 200.0 MiB"));
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
+static void test_order_and_size(void **state)
+{
+	struct diagnosis d = nothing();
+	struct diagnosed_table table = {.name = "carts", .seconds = 5, .bytes = 344 * 1024};
+	struct findings f;
+
+	UNUSED(state);
+	/* A small cache that fills. */
+	table.objects = grows(2154, 62.8);
+	vec_push(&d.tables, table);
+	findings_make(&f, &d);
+	assert_int_equal(f.v.len, 0);
+	findings_free(&f);
+	/* The host is short of CPU, whatever else: after what is of the node. */
+	d.cpu_wait = 0.9;
+	d.cpu_used = 2;
+	d.literal_collector = 0.3;
+	first(&f, &d, "literal_collection");
+	assert_int_equal(f.v.len, 2);
+	assert_int_equal(f.v.data[1].severity, FINDING_WARNING);
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_allocator_that_grows),
+		cmocka_unit_test(test_of_libc),
+		cmocka_unit_test(test_overdue),
+		cmocka_unit_test(test_table_of_a_lock),
+		cmocka_unit_test(test_binaries_that_are_hardly_used),
+		cmocka_unit_test(test_order_and_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
