@@ -324,7 +324,7 @@ def leaks_of_the_vm(ctx):
     check(re.search(r"^    other +[0-9.]+ MiB +[0-9.]+%  \(driver_alloc [0-9.]+ MiB, ", text, re.M), text)
 
 
-@case("memory that a NIF gets of the C library and never frees: how fast, how much it is, and the command that says whose")
+@case("memory that a NIF gets of the C library and never frees: how fast, how much, and the command that says whose")
 def leaks_of_malloc(ctx):
     node = native_node(ctx, "native_leak", "leak_nif.c")
     node.ask("native_leak", "once", "leak", 4000, 22000)

@@ -22,8 +22,8 @@ struct memory_areas {
 struct memory {
 	/* Bytes, as in erlang:memory/0; MEMORY_UNKNOWN if a part of the sum is. */
 	uint64_t total, processes, processes_used, system, atom, atom_used, binary, code, ets;
-	/* What of `system` is neither atom, binary, code nor ets: memory of drivers and NIFs, ports,
-	 * signals, literals, tables of the VM. */
+	/* What of `system` is neither atom, binary, code nor ets: memory of drivers and NIFs,
+	 * ports, signals, literals, tables of the VM. */
 	uint64_t other;
 	struct memory_areas areas;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The parts of `ebeam diagnose`: diagnose.c samples the node for some seconds, from memory and
- * /proc alone, with diagnose_memory.c, diagnose_schedulers.c, diagnose_processes.c and diagnose_restarts.c
- * (supervisors). model/diagnosis/diagnosis.h makes findings of the samples, diagnose_show.c shows
- * them.  Private.
+ * /proc alone, with diagnose_memory.c, diagnose_schedulers.c, diagnose_processes.c and
+ * diagnose_restarts.c (supervisors).  model/diagnosis/diagnosis.h makes findings of the samples,
+ * diagnose_show.c shows them.  Private.
  */
 #ifndef EBEAM_CMD_DIAGNOSE_H
 #define EBEAM_CMD_DIAGNOSE_H

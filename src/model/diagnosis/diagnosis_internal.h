@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by diagnosis_work.c (rules about what waits and what runs), diagnosis_cpu.c (what
- * uses CPUs, and waits for locks) and diagnosis_memory.c (rules about growth and limits).  Each call of a rule adds no finding, one or more.  Private. */
+/* Shared by diagnosis_work.c (rules about what waits and what runs), diagnosis_cpu.c (what uses
+ * CPUs, and waits for locks) and diagnosis_memory.c (growth and limits).  Each call of a rule adds
+ * no finding, one or more.  Private. */
 #ifndef EBEAM_MODEL_DIAGNOSIS_INTERNAL_H
 #define EBEAM_MODEL_DIAGNOSIS_INTERNAL_H
 

@@ -313,7 +313,7 @@ static const struct {
 	const char *type;
 	bool at_most;
 } other_types[] = {
-	{"driver_alloc", false}, {"std_alloc", false},	   {"sl_alloc", false},
+	{"driver_alloc", false}, {"std_alloc", false},	  {"sl_alloc", false},
 	{"temp_alloc", false},	 {"literal_alloc", true}, {"ll_alloc", true},
 };
 

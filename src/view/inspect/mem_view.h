@@ -9,7 +9,8 @@
 #include "view/table/table.h"
 
 /* Bytes, UINT64_MAX = not known.  MEM_SIZES: members of erlang:memory/0, and `other` (the rest of
- * system), with their indented labels in text.  MEM_AREAS: parts of these, named as in erlang:system_info(allocated_areas). */
+ * system), with their indented labels in text.  MEM_AREAS: parts of these, named as in
+ * erlang:system_info(allocated_areas). */
 #define MEM_SIZES(_)                                                                               \
 	_(total, "total")                                                                          \
 	_(processes, "  processes")                                                                \

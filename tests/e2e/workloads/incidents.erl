@@ -173,7 +173,8 @@ step(spawner) ->
 
 report(_) -> #{}.
 
-tick() -> receive after 200 -> tick() end.
+%% Long after its scheduler is stuck.
+tick() -> receive after 3000 -> tick() end.
 
 leak(_) -> spawn(fun() -> receive never -> ok end end).
 

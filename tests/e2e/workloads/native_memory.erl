@@ -15,7 +15,8 @@ load(File) ->
     #{}.
 
 hold(Kind, MiB) ->
-    Kinds = #{"one_block" => 0, "many_blocks" => 1, "other_thread" => 2, "mapped" => 3, "reserved" => 4, "of_the_vm" => 5},
+    Kinds = #{"one_block" => 0, "many_blocks" => 1, "other_thread" => 2, "mapped" => 3, "reserved" => 4,
+              "of_the_vm" => 5},
     nif(maps:get(Kind, Kinds), list_to_integer(MiB)).
 
 processes([Kind, Ms]) -> [{undefined, {Kind, list_to_integer(Ms), 0}}].
