@@ -336,11 +336,19 @@ static void find_overdue(struct diagnose *g, const struct process_list *list)
 	uint64_t deadline = clock_monotonic_ns() + OVERDUE_NS;
 
 	for (size_t i = 0; i < list->len; i++) {
+		struct process_facts now;
 		int64_t left = 0;
 
 		if (i % 64 == 0 && clock_monotonic_ns() > deadline)
 			return;
 		if (!timer_of_receive(g->n, &list->data[i], &left) || left > -TIMER_OVERDUE_MS)
+			continue;
+		/* It may have gone off since the list was read. */
+		if (process_read(g->n, list->data[i].epid, 0, &now) != 0 ||
+		    now.timer != list->data[i].timer || !timer_of_receive(g->n, &now, &left) ||
+		    left > -TIMER_OVERDUE_MS ||
+		    process_read(g->n, list->data[i].epid, 0, &now) != 0 ||
+		    now.timer != list->data[i].timer)
 			continue;
 		g->d.nr_overdue++;
 		add_overdue(g, list->data[i].epid, -(double)left);

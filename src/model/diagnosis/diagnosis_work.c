@@ -188,15 +188,19 @@ void rule_long_slices(struct making *m)
 void rule_overdue(struct making *m)
 {
 	const struct diagnosis *d = m->d;
+	double weight = d->nr_overdue >= OVERDUE_CRITICAL ? 88 : 66;
 	struct texts t = {.nr = 0};
 	struct finding *f;
 
 	if (!d->nr_overdue || d->stopped)
 		return;
-	f = finding_begin(
-		m, "timers_overdue", d->nr_overdue >= OVERDUE_CRITICAL ? 88 : 66, FINDING_CERTAIN,
-		"%s timer%s overdue: a scheduler does not handle its timers",
-		text_count(&t, (double)d->nr_overdue), d->nr_overdue == 1 ? " is" : "s are");
+	/* A scheduler that gets no CPU is late, too. */
+	if (d->cpu_wait >= 0.25 && d->nr_overdue < OVERDUE_CRITICAL)
+		weight = 34;
+	f = finding_begin(m, "timers_overdue", weight, FINDING_CERTAIN,
+			  "%s timer%s overdue: a scheduler does not handle its timers",
+			  text_count(&t, (double)d->nr_overdue),
+			  d->nr_overdue == 1 ? " is" : "s are");
 	for (size_t i = 0; i < d->overdue.len; i++) {
 		const struct diagnosed_process *p = diagnosed_at(d, d->overdue.data[i].process);
 		char *who = finding_process_text(p);
