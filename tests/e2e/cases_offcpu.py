@@ -75,10 +75,13 @@ def sleeps(ctx):
         check_near(kinds["sleep"] + kinds["woken"] + kinds["preempted"], truth["ns"], 0.1, where,
                    off.margin("preempted"))
         check(kinds["sleep"] > 0.8 * truth["ns"], f"{where}: {kinds}")
-        for s in off.data["stacks"]:
-            if s["pid"] == truth["pid"] and s["kind"] == "sleep":
-                check_in(call, s["frames"], "frames")
-                check_in("blocked:repeat/3", s["frames"], "frames")
+        own = [s["frames"] for s in off.data["stacks"] if s["pid"] == truth["pid"] and s["kind"] == "sleep"]
+        if patience(1) > 1:  # copies cost an emulated CPU so much that not every time gets one
+            own = [frames for frames in own if frames != ["[stack not copied]"]]
+            check(own, f"{where}: no stack")
+        for frames in own:
+            check_in(call, frames, "frames")
+            check_in("blocked:repeat/3", frames, "frames")
 
 
 def short(ctx, us, count):
