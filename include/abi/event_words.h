@@ -37,7 +37,7 @@
 	EVENT_WORD(FREE, "free")                                                                   \
 	EVENT_WORD(MUNMAP, "munmap")                                                               \
 	EVENT_WORD(GONE, "gone")                                                                   \
-	EVENT_WORD(CUT, "cut")                                                                     \
+	EVENT_WORD(SHRUNK, "shrunk")                                                               \
 	EVENT_WORD(CHANGED, "changed")                                                             \
 	EVENT_WORD(ALIKE, "alike")
 enum event_word {

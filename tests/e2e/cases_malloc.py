@@ -99,7 +99,8 @@ def check_rate(found, truth, seconds):
     check(mine > 0.9 * leak["bytes_per_s"], f"{data['functions'][:3]}")
 
 
-@case("--leak with the default budget: the function, and the rate within 10 % and its interval")
+@case("--leak with the default budget: the function, and the rate within 10 % and its interval",
+      timeout=240, alone=True)
 def within_the_budget(ctx):
     """Beside it work that allocates nothing, and blocks that live for moments, 0.1, 1 and 10 s, whose places malloc
     gives to others of the same size."""

@@ -122,8 +122,8 @@ void leak_check_close(struct leak_check *c)
 /* What this file says of a block, and not the node. */
 static bool is_own(const char *op)
 {
-	static const enum event_word own[] = {EVENT_WORD_GONE, EVENT_WORD_CUT, EVENT_WORD_CHANGED,
-					      EVENT_WORD_ALIKE};
+	static const enum event_word own[] = {EVENT_WORD_GONE, EVENT_WORD_SHRUNK,
+					      EVENT_WORD_CHANGED, EVENT_WORD_ALIKE};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (strcmp(op, event_word_text(own[i])) == 0)
@@ -226,7 +226,7 @@ static bool mapping_is_gone(struct leak_check *c, struct candidate *b, const str
 
 	if (left && left < b->size) {
 		b->size = left;
-		add_event(c, EVENT_WORD_CUT, b->address, left);
+		add_event(c, EVENT_WORD_SHRUNK, b->address, left);
 	}
 	return left == 0;
 }

@@ -128,7 +128,7 @@ static void on_stop(void *arg)
 		leak_check_stop(w->leak);
 }
 
-/* The last look at memory takes a while, in which probes would cost the node. */
+/* The last check of memory takes a while, in which probes would cost the node. */
 static void on_detached(void *arg)
 {
 	struct weigh_run *w = arg;

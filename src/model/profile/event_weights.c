@@ -317,12 +317,12 @@ static void follow_block(struct event_weights *w, struct event_stream *s, const 
 
 	switch (event_stream_word(s, event_value_id(ev, EVENT_AT(LIBC_ALLOC, OP)))) {
 	case EVENT_WORD_CHANGED:
-		leak_weights_looks(w->leak, address, ev->ts_ns, LEAK_CHANGED);
+		leak_weights_content(w->leak, address, ev->ts_ns, LEAK_CHANGED);
 		break;
 	case EVENT_WORD_ALIKE:
-		leak_weights_looks(w->leak, address, ev->ts_ns, LEAK_ALIKE);
+		leak_weights_content(w->leak, address, ev->ts_ns, LEAK_ALIKE);
 		break;
-	case EVENT_WORD_CUT:
+	case EVENT_WORD_SHRUNK:
 		leak_weights_cut(w->leak, address, address, size);
 		break;
 	case EVENT_WORD_GONE:

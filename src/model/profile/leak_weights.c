@@ -21,7 +21,7 @@
 
 #define MOST_WINDOWS (1u << 16)
 #define AGES_OF_BIN  4u /* at which the chance to see a free is taken, for its mean */
-#define NR_LOOKS     3
+#define NR_CONTENTS  3
 
 /* Bytes of one stack: all, and by age. */
 struct leak_stack {
@@ -33,9 +33,9 @@ struct leak_stack {
 	double probed[NR_BINS], squares[NR_BINS]; /* frees that were seen; of each block squared */
 	double changed[NR_BINS];		  /* first seen as changed, and still in use */
 	double ended[NR_BINS];			  /* in use at the end */
-	/* Of what is in use at the end, by enum leak_looks: bytes, and the share that was never
+	/* Of what is in use at the end, by enum leak_content: bytes, and the share that was never
 	 * freed. */
-	double in_use[NR_LOOKS], kept[NR_LOOKS];
+	double in_use[NR_CONTENTS], kept[NR_CONTENTS];
 	double left;	   /* bytes of the blocks that are left */
 	double oldest_age; /* ns, of these */
 	double factor;	   /* what is leaked / left */
@@ -153,7 +153,7 @@ void leak_weights_alloc(struct leak_weights *l, const struct leak_block *block)
 	s->nr++;
 	b = keytab_add(&l->blocks, block->address);
 	*b = *block;
-	b->looks = LEAK_SAME;
+	b->content = LEAK_SAME;
 	if (!l->window_ns)
 		l->window_ns = block->ts_ns;
 	if (l->window.len > LEAST_PRUNED && l->window.len / 2 > l->blocks.nr)
@@ -205,7 +205,8 @@ void leak_weights_free(struct leak_weights *l, uint64_t address, uint64_t ts_ns,
 		return;
 	freed = (struct freed_block){b->ts_ns, ts_ns, b->bytes, b->stack, seen};
 	if (l->off || b->ts_ns < l->window_ns)
-		count_freed(l, &freed, b->looks == LEAK_CHANGED ? MAX(b->changed_ns, b->ts_ns) : 0);
+		count_freed(l, &freed,
+			    b->content == LEAK_CHANGED ? MAX(b->changed_ns, b->ts_ns) : 0);
 	else
 		vec_push(&l->freed, freed);
 	if (l->freed.len > LEAST_PRUNED && l->freed.len / 2 > l->flushed)
@@ -241,14 +242,14 @@ void leak_weights_cut_start(struct leak_weights *l, uint64_t address, uint64_t s
 		leak_weights_cut(l, address, address + size, b->size - size);
 }
 
-void leak_weights_looks(struct leak_weights *l, uint64_t address, uint64_t ts_ns,
-			enum leak_looks looks)
+void leak_weights_content(struct leak_weights *l, uint64_t address, uint64_t ts_ns,
+			  enum leak_content content)
 {
 	struct leak_block *b = keytab_find(&l->blocks, address);
 
-	if (!b || b->looks == LEAK_CHANGED)
+	if (!b || b->content == LEAK_CHANGED)
 		return;
-	b->looks = (uint8_t)looks;
+	b->content = (uint8_t)content;
 	b->changed_ns = ts_ns;
 }
 
@@ -371,7 +372,7 @@ static void find_hidden(const struct leak_weights *l, struct leak_stack *s)
 	double error, few = 3 * (s->nr > 0 ? s->bytes / s->nr : 0) * (1 / l->watched - 1);
 	double hidden = estimate_freed(l, s, INFINITY, &error) - known_freed(s, INFINITY);
 	double changed = s->in_use[LEAK_CHANGED], alike = s->in_use[LEAK_ALIKE];
-	double same = s->in_use[LEAK_SAME], freed[NR_LOOKS], young, ignored, most, least;
+	double same = s->in_use[LEAK_SAME], freed[NR_CONTENTS], young, ignored, most, least;
 
 	/* What can have been freed has been, unless the probes say otherwise. */
 	freed[LEAK_CHANGED] =
@@ -382,7 +383,7 @@ static void find_hidden(const struct leak_weights *l, struct leak_stack *s)
 	for (unsigned int i = 0; i < NR_BINS && bin_start(i) < 2 * LEAK_YOUNG_NS; i++)
 		young -= s->changed[i] * (changed > 0 ? freed[LEAK_CHANGED] / changed : 0);
 	freed[LEAK_SAME] = within(young, same);
-	for (unsigned int i = 0; i < NR_LOOKS; i++)
+	for (unsigned int i = 0; i < NR_CONTENTS; i++)
 		s->kept[i] = s->in_use[i] > 0 ? 1 - freed[i] / s->in_use[i] : 0;
 	hidden += freed[LEAK_CHANGED];
 	most = within(hidden + 2 * error + few, changed + alike);
@@ -420,8 +421,8 @@ static void end_blocks(struct leak_weights *l, uint64_t end_ns)
 
 		if (!s)
 			continue;
-		s->in_use[b->looks] += (double)b->bytes;
-		if (b->looks == LEAK_CHANGED)
+		s->in_use[b->content] += (double)b->bytes;
+		if (b->content == LEAK_CHANGED)
 			s->changed[bin_of(age_at(b, b->changed_ns))] += (double)b->bytes;
 	}
 	for (struct leak_stack *s = NULL; (s = keytab_next(&l->stacks, s));) {
@@ -432,9 +433,9 @@ static void end_blocks(struct leak_weights *l, uint64_t end_ns)
 		struct leak_stack *s = stack_of(l, b->stack, false);
 		double age = (double)age_at(b, end_ns), bytes;
 
-		if (!s || s->kept[b->looks] <= 0)
+		if (!s || s->kept[b->content] <= 0)
 			continue;
-		bytes = (double)b->bytes * s->kept[b->looks];
+		bytes = (double)b->bytes * s->kept[b->content];
 		s->ended[bin_of((uint64_t)age)] += bytes;
 		s->left += bytes;
 		s->oldest_age = MAX(s->oldest_age, age);
@@ -497,7 +498,7 @@ void leak_weights_finish(struct leak_weights *l, uint64_t start_ns, uint64_t end
 	bytes = find_leaks(l, run, &half);
 	for (const struct leak_block *b = NULL; (b = keytab_next(&l->blocks, b));) {
 		const struct leak_stack *s = stack_of(l, b->stack, false);
-		double leaked = s ? (double)b->bytes * s->kept[b->looks] * s->factor : 0;
+		double leaked = s ? (double)b->bytes * s->kept[b->content] * s->factor : 0;
 
 		if (leaked < 0.5)
 			continue;

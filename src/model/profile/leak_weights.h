@@ -57,11 +57,11 @@ struct leak_block {
 	uint32_t process, stack, thread;
 	uint8_t status; /* of the stack */
 	/* Set by leak_weights: */
-	uint8_t looks;	     /* enum leak_looks */
+	uint8_t content;     /* enum leak_content */
 	uint64_t changed_ns; /* when it was first seen as changed */
 };
 
-enum leak_looks { LEAK_SAME, LEAK_CHANGED, LEAK_ALIKE };
+enum leak_content { LEAK_SAME, LEAK_CHANGED, LEAK_ALIKE };
 
 struct leak_result {
 	uint64_t sampled, freed; /* blocks; freed: seen, or read from memory */
@@ -90,8 +90,8 @@ void leak_weights_free(struct leak_weights *l, uint64_t address, uint64_t ts_ns,
 void leak_weights_cut(struct leak_weights *l, uint64_t address, uint64_t to, uint64_t left);
 /* That part of its start is freed. */
 void leak_weights_cut_start(struct leak_weights *l, uint64_t address, uint64_t size);
-void leak_weights_looks(struct leak_weights *l, uint64_t address, uint64_t ts_ns,
-			enum leak_looks looks);
+void leak_weights_content(struct leak_weights *l, uint64_t address, uint64_t ts_ns,
+			  enum leak_content content);
 /* The probes were enabled or disabled. */
 void leak_weights_window(struct leak_weights *l, bool on, uint64_t ts_ns);
 

@@ -168,7 +168,8 @@ static void blocks(void **state)
 	h.words[1] = 0x31000 | 2;
 	known = 0;
 	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_USED);
-	assert_int_equal(libc_block_state(&h.mem, BLOCKS - 4096, &known, &content), LIBC_BLOCK_GONE);
+	assert_int_equal(libc_block_state(&h.mem, BLOCKS - 4096, &known, &content),
+			 LIBC_BLOCK_GONE);
 	/* nonsense */
 	h.words[1] = known = 0;
 	assert_int_equal(libc_block_state(&h.mem, block, &known, &content), LIBC_BLOCK_FREE);

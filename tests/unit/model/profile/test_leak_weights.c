@@ -160,8 +160,8 @@ static void young(void **state)
 #define SIM_MOST   400000u
 #define SIM_KINDS  5u
 #define CHECK_MS   50u
-#define SIM_RUNS   12
-#define SIM_INSIDE 10
+#define SIM_RUNS   8
+#define SIM_INSIDE 7
 
 struct sim_kind {
 	double per_ms;
@@ -280,9 +280,9 @@ static void sim_check(struct sim *s, struct leak_weights *l, const struct sim_ki
 		s->watched[nr++] = slot;
 		content = content_of(s, kinds, slot, ms);
 		if (!s->seen[slot].content && content <= SIM_KINDS && contents[content]++ < 2)
-			leak_weights_looks(l, address_of(slot), ts, LEAK_ALIKE);
+			leak_weights_content(l, address_of(slot), ts, LEAK_ALIKE);
 		else if (s->seen[slot].content && s->seen[slot].content != content)
-			leak_weights_looks(l, address_of(slot), ts, LEAK_CHANGED);
+			leak_weights_content(l, address_of(slot), ts, LEAK_CHANGED);
 		s->seen[slot].content = content;
 	}
 	s->nr_watched = nr;
