@@ -9,7 +9,7 @@ import time
 from collections import Counter
 
 from cases_lasting import load_nifs
-from harness import case, check, check_equal, check_in, patience
+from harness import Skip, case, check, check_equal, check_in, patience
 
 IN_PAIRS = True
 
@@ -164,6 +164,25 @@ def locks(ctx):
     released = sum(row["total_ns"] for row in data["releasers"] if row["pid"] in truth)
     check(released >= 0.9 * lock["total_ns"], f"released by them: {released}, {data['releasers']}")
     check(data["wait_ns"]["max"] == lock["max_ns"], f"longest: {data['wait_ns']} {lock}")
+    check(data["wait_ns"]["count"] - data["waits"] in (-1, 0, 1), f"{data['waits']}, {data['wait_ns']}")
+    # All of these are long, so that nothing is estimated.
+    check_equal(sum(b["margin"] for b in data["wait_ns"]["buckets"] if b["from"] > 1 << 24), 0, "margins")
+    check_equal(seen.json["counters"]["thread_table_full"], 0, "threads without a place in the table")
+
+
+@case("locks, on an emulator that counts them (lcnt): as often and as long as it counts")
+def lcnt(ctx):
+    node = ctx.new_node()
+    if not node.ask("blocked", "counts_locks"):
+        raise Skip("this emulator does not count locks (make TYPE=lcnt; --otp-dir)")
+    load_nifs(ctx, node)
+    seen = OffCpu(ctx, node, during=lambda: node.ask("blocked", "counted", 3, 20, 30000), seconds=6,
+                  command=("locks",))
+    lock, truth = seen.data["locks"][0], seen.truth
+    check_near(lock["total_ns"], truth["ns"], 0.1, f"waits for the lock: {seen.data['locks']}",
+               lock["margin_ns"])
+    check(abs(lock["waits"] - truth["waits"]) <= 0.1 * truth["waits"] + lock["waits_margin"],
+          f"{lock['waits']} waits, it counts {truth['waits']}")
 
 
 @case("text, and the closing line")
@@ -183,5 +202,13 @@ def text(ctx):
     node.ask("blocked", "locked", 2, 10, 30000)
     out, err = (b.decode() for b in process.communicate(timeout=60))
     check_equal(process.returncode, 0, err)
+    check(re.search(r"^Waits for locks: \d+  lost 0 ", err, re.M), err)
     for heading in ("Locks", "Who waited", "Whose release ended the wait"):
         check_in(heading, out.splitlines(), "headings")
+
+
+@case("--dry-run says that the programs run at each switch of the host, and needs no end", otp="one")
+def dry_run(ctx):
+    for command in (("locks",), ("record", "--mode", "offcpu")):
+        run = ctx.ebeam.ok(*command, "-p", ctx.node.os_pid, "--dry-run")
+        check_in("at each switch and wake-up of all", run.out, "what is attached")

@@ -48,6 +48,16 @@ static enum fault_state find_panic_on_warn(void)
 	return set ? FAULT_PRESENT : FAULT_ABSENT;
 }
 
+/* Real-time kernels say so in this file, and others do not have it. */
+static enum fault_state find_sleeping_rings(void)
+{
+	char *text = proc_read_file(16, NULL, "/sys/kernel/realtime");
+	bool real_time = text && atoi(text) != 0;
+
+	free(text);
+	return real_time && fault_trial_sleeping_rings() ? FAULT_PRESENT : FAULT_ABSENT;
+}
+
 /* The fault cannot be tried, as it crashes the host: the version decides.  Kernels of Debian have
  * their stable release only in u.version: "6.1.0-50-amd64" is "...  Debian 6.1.192-1 ...". */
 static enum fault_state find_exit_race(void)
@@ -162,6 +172,19 @@ const struct kernel_fault kernel_faults[] = {
 			 "which then take memory for all threads from the start.",
 		.find = find_growing_maps,
 		.by_program = true,
+	},
+	{
+		.name = "ring buffers of real-time kernels",
+		.kernels = "PREEMPT_RT before 6.12",
+		.what = "The lock of a BPF ring buffer is one that may sleep, but programs of perf "
+			"events and of the scheduler's tracepoints run where nothing may sleep: the "
+			"kernel warns, and may hang. Fixed by 8b62645b09f8.",
+		.ebeam = "'ebeam record' without --mode, 'record --mode offcpu', 'locks' and 'top' "
+			 "have such programs: do not run them there. Commands that only read memory, "
+			 "and events, whose uprobes may sleep, are not affected.",
+		.seen = "a real-time kernel whose BPF ring buffers have locks that sleep",
+		.fix = "use Linux 6.12 or later, or a kernel without PREEMPT_RT",
+		.find = find_sleeping_rings,
 	},
 	{
 		.name = "uprobe programs freed while they run",

@@ -399,7 +399,7 @@ const char describe_locks[] =
 	"WAITS, TIME and MAX are of waits in the kernel, without the time in which the thread "
 	"could run again and had no CPU. Every wait of 1/--freq (10 ms) or more is counted; of "
 	"shorter ones some are seen, each weighed for those left out: '+-' is half of the 95 % "
-	"confidence interval of TIME. Before it waits in the kernel a thread spins; 'on CPUs for "
+	"confidence interval of the number before it. Before it waits in the kernel a thread spins; 'on CPUs for "
 	"locks' is that, and taking and releasing them, by samples of the CPUs. Locks whose name "
 	"is not known (-) are told by their functions only.\n\n"
 	"'Whose release ended the wait' has the process that ran on the thread that woke the "

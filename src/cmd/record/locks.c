@@ -40,6 +40,7 @@ struct locks_run {
 	struct recording *recording;
 	struct lock_stats stats;
 	uint64_t not_copied_ns, judged_ns;
+	size_t said;	    /* so much of the warnings was there before the run, and said */
 	struct arena texts; /* of the answer */
 	struct lock_row *rows[3];
 };
@@ -221,9 +222,10 @@ static int write_answer(struct locks_run *run, const struct locks_answer *a, str
 
 static void say_end(struct locks_run *run)
 {
+	const char *warnings = recording_warnings(run->recording) + run->said;
 	struct summary s = {.own_cpu = recording_own_cpu(run->recording),
 			    .title = locks_mode.title,
-			    .warnings = recording_warnings(run->recording)};
+			    .warnings = warnings + (*warnings == '\n')};
 	struct strbuf line = STRBUF_INIT;
 	char waits[32];
 
@@ -269,6 +271,7 @@ static int record(struct locks_run *run, struct error *err)
 	if (rc)
 		return rc;
 	recording_on_off_cpu(run->recording, take, run);
+	run->said = strlen(recording_warnings(run->recording));
 	rc = run_loop(run, err);
 	if (rc < 0)
 		return rc;

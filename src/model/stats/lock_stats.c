@@ -36,10 +36,10 @@ static void add(struct lock_sum *sum, const struct lock_wait *w)
 static void add_length(struct lock_lengths *l, const struct lock_wait *w)
 {
 	unsigned int power = histogram_power(w->ns);
-	double nr = w->stands_for + l->rests[power];
+	double sum = w->stands_for + l->rests[power], nr = floor(sum + 0.5);
 
 	histogram_add(&l->ns, w->ns, (uint64_t)nr);
-	l->rests[power] = nr - floor(nr);
+	l->rests[power] = sum - nr;
 	l->variances[power] += w->stands_for * (w->stands_for - 1);
 }
 

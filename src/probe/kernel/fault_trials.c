@@ -3,6 +3,9 @@
 #include "probe/kernel/fault_trials.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -35,4 +38,23 @@ bool fault_trial_growing_maps(void)
 
 	kernel_features(&features);
 	return !features.growing_maps;
+}
+
+bool fault_trial_sleeping_rings(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int id = btf ? btf__find_by_name_kind(btf, "bpf_ringbuf", BTF_KIND_STRUCT) : -ENOENT;
+	const struct btf_type *ring = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const char *lock = "";
+	bool sleeps;
+
+	for (unsigned int i = 0; ring && i < btf_vlen(ring); i++) {
+		const struct btf_member *m = &btf_members(ring)[i];
+
+		if (strcmp(btf__name_by_offset(btf, m->name_off), "spinlock") == 0)
+			lock = btf__name_by_offset(btf, btf__type_by_id(btf, m->type)->name_off);
+	}
+	sleeps = strcmp(lock, "spinlock_t") == 0;
+	btf__free(btf);
+	return sleeps;
 }

@@ -13,5 +13,8 @@ bool fault_trial_private_stacks(void);
 bool fault_trial_long_nop(void);
 /* Programs of perf events may not use hash maps that allocate their elements when needed. */
 bool fault_trial_growing_maps(void);
+/* By the kernel's BTF: the lock of ring buffers is a spinlock_t, which sleeps in real-time
+ * kernels. */
+bool fault_trial_sleeping_rings(void);
 
 #endif

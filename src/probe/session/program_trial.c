@@ -213,6 +213,18 @@ static void try_program(struct trial_run *run, struct bpf_program *prog,
 	vec_push(&run->out->v, t);
 }
 
+/* Of programs of typed tracepoints, "tp_btf/sched_switch": what libbpf does for its own kinds. */
+#define TYPED "tp_btf+"
+static int set_tracepoint(const struct bpf_program *prog, struct bpf_prog_load_opts *opts)
+{
+	const char *name = strchr(bpf_program__section_name(prog), '/');
+	int id = name ? libbpf_find_vmlinux_btf_id(name + 1, BPF_TRACE_RAW_TP) : -EINVAL;
+
+	opts->expected_attach_type = BPF_TRACE_RAW_TP;
+	opts->attach_btf_id = id > 0 ? (uint32_t)id : 0;
+	return id;
+}
+
 static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
 	struct bpf_insn nothing[] = {
@@ -220,7 +232,14 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 		{.code = BPF_JMP | BPF_EXIT},
 	};
 
+	int rc;
+
 	UNUSED(cookie);
+	if (bpf_program__type(prog) == BPF_PROG_TYPE_TRACING) {
+		rc = set_tracepoint(prog, opts);
+		if (rc < 0)
+			return rc;
+	}
 	if (!running)
 		return 0;
 	try_program(running, prog, opts);
@@ -234,10 +253,9 @@ static const struct {
 	const char *section;
 	enum bpf_prog_type type;
 } kinds[] = {
-	{"uprobe", BPF_PROG_TYPE_KPROBE},
-	{"uretprobe", BPF_PROG_TYPE_KPROBE},
-	{"perf_event", BPF_PROG_TYPE_PERF_EVENT},
-	{"raw_tp", BPF_PROG_TYPE_RAW_TRACEPOINT},
+	{"uprobe", BPF_PROG_TYPE_KPROBE},	  {"uretprobe", BPF_PROG_TYPE_KPROBE},
+	{"perf_event", BPF_PROG_TYPE_PERF_EVENT}, {"raw_tp", BPF_PROG_TYPE_RAW_TRACEPOINT},
+	{TYPED, BPF_PROG_TYPE_TRACING},
 };
 
 /* Programs that one of several threads tries. */

@@ -5,9 +5,11 @@
 %%                                           scheduler: pid and nanoseconds of each
 %%   node.ask("blocked", "locked", P, N, US) P processes that take a lock N times each, and hold it for so long:
 %%                                           how long each waited for it, and how often
+%%   node.ask("blocked", "counted", P, N, US) the same, on an emulator that counts locks: how often it found the
+%%                                           lock taken, and how long processes waited
 %%   node.ask("blocked", "writers", P, MS)   P processes that write to one table for so long
 -module(blocked).
--export([sleeps/2, locked/3, writers/2]).
+-export([sleeps/2, locked/3, counted/3, counts_locks/0, writers/2]).
 
 -define(SLEEP, 1).
 
@@ -49,6 +51,16 @@ locked(Processes, Count, Microseconds) ->
                    #{ns => lists:sum(Waits), waits => length([W || W <- Waits, W > 100000])}
            end,
     maps:from_list(in_processes([Take || _ <- lists:seq(1, list_to_integer(Processes))])).
+
+counts_locks() -> erlang:system_info(lock_counting) =:= true.
+
+counted(Processes, Count, Microseconds) ->
+    erts_debug:lcnt_clear(),
+    _ = locked(Processes, Count, Microseconds),
+    [_, {locks, Locks}] = erts_debug:lcnt_collect(),
+    Counts = [{Collisions, S * 1000000000 + Ns} || {lasting, _, _, Stats} <- Locks,
+                                                   {_, {_, Collisions, {S, Ns, _}}, _} <- Stats],
+    #{waits => lists:sum([C || {C, _} <- Counts]), ns => lists:sum([Ns || {_, Ns} <- Counts])}.
 
 writers(Processes, Milliseconds) ->
     Table = ets:new(blocked_table, [public, named_table]),
