@@ -177,10 +177,12 @@ const struct kernel_fault kernel_faults[] = {
 		.name = "ring buffers of real-time kernels",
 		.kernels = "PREEMPT_RT before 6.12",
 		.what = "The lock of a BPF ring buffer is one that may sleep, but programs of perf "
-			"events and of the scheduler's tracepoints run where nothing may sleep: the "
+			"events and of the scheduler's tracepoints run where nothing may sleep: "
+			"the "
 			"kernel warns, and may hang. Fixed by 8b62645b09f8.",
 		.ebeam = "'ebeam record' without --mode, 'record --mode offcpu', 'locks' and 'top' "
-			 "have such programs: do not run them there. Commands that only read memory, "
+			 "have such programs: do not run them there. Commands that only read "
+			 "memory, "
 			 "and events, whose uprobes may sleep, are not affected.",
 		.seen = "a real-time kernel whose BPF ring buffers have locks that sleep",
 		.fix = "use Linux 6.12 or later, or a kernel without PREEMPT_RT",
