@@ -4,8 +4,8 @@
  * what malloc keeps around its blocks (target/libc_memory.h), of mappings by /proc/PID/maps.  Each
  * such block becomes an event of libc_alloc, op "gone", so that a capture has it, too.  So does
  * each block whose first bytes changed ("changed"), or are those of others ("alike"), and each
- * mapping of which a part is left ("shrunk", with its size): model/profile/leak_weights.h.  At the end
- * a warning of the recording says by how much malloc's resident memory grew meanwhile.
+ * mapping of which a part is left ("shrunk", with its size): model/profile/leak_weights.h.  At the
+ * end a warning of the recording says by how much malloc's resident memory grew meanwhile.
  */
 #ifndef EBEAM_CMD_LEAK_CHECK_H
 #define EBEAM_CMD_LEAK_CHECK_H
