@@ -16,6 +16,7 @@
 #define WORDS_OF_PAGE (MEMORY_PAGE / 8)
 /* Pages that are read at once. */
 #define PAGES_AT_ONCE 64
+#define STRIDE	      (512u * MEMORY_PAGE)
 /* Pages of memory of unknown kind that are searched, of one piece and of all: a stack ends within
  * its first 8 MiB, and most pages of a stack are not there. */
 #define PIECE_PAGES (16u << 8)
@@ -299,9 +300,16 @@ static void add_present(struct join *j, raddr from, raddr to, enum resident_part
  * known any more. */
 static uint64_t still_there(struct join *j, const struct memory_mapping *m, uint64_t left)
 {
-	uint64_t now = memory_pages_present(j->pages, m->map.start, m->map.end) * MEMORY_PAGE;
-	uint64_t counted = m->rss - left;
+	uint64_t now = 0, counted = m->rss - left;
+	raddr at = m->map.start;
 
+	/* What was never touched is skipped: gigabytes may be reserved. */
+	while (now < m->rss && (at = memory_pages_touched(j->pages, at, m->map.end)) < m->map.end) {
+		raddr to = MIN(at + STRIDE, m->map.end);
+
+		now += memory_pages_present(j->pages, at, to) * MEMORY_PAGE;
+		at = to;
+	}
 	return MIN(left, now > counted ? now - counted : 0);
 }
 
@@ -326,7 +334,7 @@ static void add_mapping(struct join *j, size_t at)
 				    &left);
 			done = r->end;
 		}
-	if (part == RESIDENT_other)
+	if (part == RESIDENT_other && left)
 		left = still_there(j, m, left);
 	j->out->part[part] += left;
 }
