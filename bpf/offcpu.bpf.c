@@ -149,14 +149,15 @@ INLINE bool find_scheduler(struct off_thread_head *head)
 	uint64_t key;
 	struct thread_info *t;
 
-	if (head->esdp)
-		return true;
-	key = thread_pointer();
-	t = bpf_map_lookup_elem(&threads, &key);
-	if (!t)
-		return false;
-	head->esdp = t->esdp;
-	if (!read_u64(t->esdp + config.layout.sched_ssi, &head->ssi))
+	if (!head->esdp) {
+		key = thread_pointer();
+		t = bpf_map_lookup_elem(&threads, &key);
+		if (!t)
+			return false;
+		head->esdp = t->esdp;
+	}
+	/* Its page may not be there at this moment. */
+	if (!head->ssi && !read_u64(head->esdp + config.layout.sched_ssi, &head->ssi))
 		head->ssi = 0;
 	return true;
 }

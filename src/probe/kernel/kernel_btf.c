@@ -26,3 +26,8 @@ int kernel_btf_find(void)
 	btf__free(btf);
 	return rc;
 }
+
+bool kernel_btf_is_own(void)
+{
+	return access(KERNEL_BTF, F_OK) == 0;
+}

@@ -5,6 +5,7 @@
  * of two instructions instead, which every kernel accepts.  So an object is relocated only once for
  * all its programs, and a refused program does not end the load of the others.
  */
+#include "probe/kernel/kernel_btf.h"
 #include "probe/session/program_trial.h"
 
 #include <bpf/bpf.h>
@@ -231,7 +232,6 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-
 	int rc;
 
 	UNUSED(cookie);
@@ -281,7 +281,21 @@ static bool is_multi(const struct part *part, const struct bpf_program *p)
 	return part->way == ATTACH_MULTI && bpf_program__type(p) == BPF_PROG_TYPE_KPROBE;
 }
 
-static void choose(struct ebeam_bpf *skel, const struct part *part)
+/* A program that libbpf would refuse together with all others. */
+static bool lacks_btf(struct part *part, const struct bpf_program *p, const char *name)
+{
+	struct program_trial t = {.rc = -ENOENT, .private_stack = -1};
+
+	if (bpf_program__type(p) != BPF_PROG_TYPE_TRACING || kernel_btf_is_own())
+		return false;
+	snprintf(t.name, sizeof(t.name), "%s", name);
+	snprintf(t.verifier.words, sizeof(t.verifier.words), "%s", KERNEL_LACKS_OWN_BTF);
+	if (part->nr == 0 && is_wanted(part->choice, name))
+		vec_push(&part->out.v, t);
+	return true;
+}
+
+static void choose(struct ebeam_bpf *skel, struct part *part)
 {
 	unsigned int wanted = 0;
 	struct bpf_program *p;
@@ -290,7 +304,9 @@ static void choose(struct ebeam_bpf *skel, const struct part *part)
 	{
 		const char *name = bpf_program__name(p);
 
-		if (is_wanted(part->choice, name))
+		if (lacks_btf(part, p, name))
+			bpf_program__set_autoload(p, false);
+		else if (is_wanted(part->choice, name))
 			bpf_program__set_autoload(p, wanted++ % part->of == part->nr);
 		uprobe_prepare(p, is_multi(part, p));
 	}
@@ -323,7 +339,7 @@ static int set_ring(struct ebeam_bpf *skel)
 	return rc ? rc : ring;
 }
 
-static int try_object(const struct part *part, struct error *err)
+static int try_object(struct part *part, struct error *err)
 {
 	const struct session_config *c = part->config;
 	struct ebeam_bpf *skel;

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "probe/limit/controller_changes.h"
 #include "probe/attach/page_cache.h"
+#include "probe/kernel/kernel_btf.h"
 #include "probe/kernel/perf.h"
 #include "probe/session/btf_file.h"
 #include "probe/session/programs.h"
@@ -47,6 +48,8 @@ static bool is_multi(const struct session *s)
 /* Selects the programs that this run needs. */
 static int choose_programs(struct session *s, struct error *err)
 {
+	if (s->config.off_cpu && !kernel_btf_is_own())
+		return error_set(err, ERROR_KIND_KERNEL, -ENOENT, KERNEL_LACKS_OWN_BTF);
 	bpf_program__set_autoload(s->skel->progs.code_changed, s->config.jit_descriptor != 0);
 	uprobe_prepare(s->skel->progs.code_changed, is_multi(s));
 	bpf_program__set_autoload(s->skel->progs.sample_cpu,
