@@ -296,7 +296,7 @@ void timers_free(struct timer_list *t)
 
 struct counting {
 	struct timer_totals *out;
-	int64_t now;	    /* ticks; INT64_MIN = not known */
+	int64_t late;	    /* ticks: what was due then is overdue; INT64_MIN = not known */
 	struct idmap index; /* of out->v, by receiver */
 };
 
@@ -319,7 +319,7 @@ static void count_timer(void *arg, raddr addr, const uint8_t *bytes)
 		return;
 	new.by_name = (bytes_u32(bytes, TIMER_FLAGS) & FLAG_REG_NAME) != 0;
 	c->out->nr++;
-	c->out->overdue += (int64_t)bytes_u64(bytes, TIMER_TIMEOUT) + TIMER_OVERDUE_MS <= c->now;
+	c->out->overdue += (int64_t)bytes_u64(bytes, TIMER_TIMEOUT) <= c->late;
 	id = idmap_find(&c->index, hash, same_receiver, c, &new.to);
 	if (id != IDMAP_NONE) {
 		c->out->v.data[id].nr++;
@@ -342,8 +342,7 @@ void timer_totals_read(struct beam_node *n, struct timer_totals *out)
 	struct counting c = {.out = out};
 
 	memset(out, 0, sizeof(*out));
-	if (!clock_now(n, &c.now))
-		c.now = INT64_MIN;
+	c.late = clock_now(n, &c.late) ? c.late - TIMER_OVERDUE_MS : INT64_MIN;
 	tree.max = TIMERS_ALL_MAX;
 	tree.take = count_timer;
 	tree.arg = &c;

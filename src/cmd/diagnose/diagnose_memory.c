@@ -61,13 +61,16 @@ static void sample_malloc(struct diagnose *g, const struct allocators *all)
 	struct resident resident;
 	struct error ignored;
 
-	if (g->n->core || began < g->resident_ns ||
+	/* With allocators that are disabled, memory of the VM is malloc's. */
+	if (g->n->core || all->disabled || began < g->resident_ns ||
 	    resident_read(&resident, g->n, all, &ignored) != 0)
 		return;
 	series_add(&g->d.malloc, (double)resident.part[RESIDENT_malloc]);
 	now = clock_monotonic_ns();
-	if (now - began >= RESIDENT_LONG_NS)
-		g->resident_ns = now + RESIDENT_REST * (now - began);
+	if (now - began < RESIDENT_LONG_NS)
+		return;
+	g->resident_ns = now + RESIDENT_REST * (now - began);
+	g->d.malloc_is_uneven = true;
 }
 
 void diagnose_memory_sample(struct diagnose *g)

@@ -323,11 +323,19 @@ static void choose(struct diagnose *g, uint64_t (*value)(const struct watched_pr
 static void add_overdue(struct diagnose *g, uint64_t epid, double late_ms)
 {
 	struct diagnosed_overdue new = {.late_ms = late_ms};
+	size_t at = g->d.overdue.len;
 
-	if (g->d.overdue.len == OVERDUE_SHOWN)
+	/* The latest first. */
+	while (at > 0 && g->d.overdue.data[at - 1].late_ms < late_ms)
+		at--;
+	if (at == OVERDUE_SHOWN)
 		return;
 	new.process = diagnose_process(g, epid);
-	vec_push(&g->d.overdue, new);
+	if (g->d.overdue.len < OVERDUE_SHOWN)
+		vec_push(&g->d.overdue, new);
+	for (size_t i = g->d.overdue.len - 1; i > at; i--)
+		g->d.overdue.data[i] = g->d.overdue.data[i - 1];
+	g->d.overdue.data[at] = new;
 }
 
 /* Counts the processes whose `after` is overdue, among those that there is time to read. */
@@ -339,8 +347,10 @@ static void find_overdue(struct diagnose *g, const struct process_list *list)
 		struct process_facts now;
 		int64_t left = 0;
 
-		if (i % 64 == 0 && clock_monotonic_ns() > deadline)
+		if (i % 64 == 0 && clock_monotonic_ns() > deadline) {
+			g->d.more_overdue = true;
 			return;
+		}
 		if (!timer_of_receive(g->n, &list->data[i], &left) || left > -TIMER_OVERDUE_MS)
 			continue;
 		/* It may have gone off since the list was read. */
@@ -516,6 +526,7 @@ static void find_timers(struct diagnose *g)
 	d->nr_timers = all.nr;
 	d->more_timers = all.cut || all.unreadable;
 	d->nr_overdue += all.overdue;
+	d->more_overdue |= all.cut;
 	d->nr_receivers = all.v.len;
 	for (size_t i = 0; i < MIN(all.v.len, (size_t)TIMER_RECEIVERS); i++) {
 		const struct timer_receiver *r = &all.v.data[i];

@@ -179,11 +179,12 @@ struct diagnosis {
 	 * that are neither the node nor among cpu_users. */
 	unsigned int nr_cpus;
 	double host_cpu, stolen_cpu, other_cpu;
-	double throttled;     /* share of its cgroup's CPU periods that were throttled */
-	struct series rss;    /* bytes */
-	struct series beyond; /* part of rss that is in no carrier of the VM's allocators */
-	struct series malloc; /* part of rss that is of malloc of the C library */
-	uint64_t memory_max;  /* limit in bytes; 0 = not known */
+	double throttled;      /* share of its cgroup's CPU periods that were throttled */
+	struct series rss;     /* bytes */
+	struct series beyond;  /* part of rss that is in no carrier of the VM's allocators */
+	struct series malloc;  /* part of rss that is of malloc of the C library */
+	bool malloc_is_uneven; /* it was read at unequal intervals, as that takes long */
+	uint64_t memory_max;   /* limit in bytes; 0 = not known */
 
 	VEC(struct diagnosed_limit) limits;
 	VEC(struct diagnosed_memory) memory; /* the first is the total */
@@ -221,6 +222,7 @@ struct diagnosis {
 	/* Timers that should have gone off a second ago or earlier, since their scheduler handles
 	 * none; the latest ones of `after` of a receive. */
 	uint64_t nr_overdue;
+	bool more_overdue; /* not all timers were read */
 	VEC(struct diagnosed_overdue) overdue;
 	/* All timers, without their messages: bytes; 0 = not known. */
 	uint64_t timers_size;

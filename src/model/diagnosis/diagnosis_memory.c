@@ -273,7 +273,10 @@ static double malloc_growth(const struct diagnosis *d)
 	struct growth rate = series_growth_rate(&d->malloc, diagnosis_seconds(d));
 	double grew = series_growth(&d->malloc);
 
-	return grew >= 0.5 * MIB && (growth_is_sure(&rate) || only_rises(&d->malloc)) ? grew : 0;
+	return !d->malloc_is_uneven && grew >= 0.5 * MIB &&
+			       (growth_is_sure(&rate) || only_rises(&d->malloc))
+		       ? grew
+		       : 0;
 }
 
 void rule_malloc(struct making *m)
@@ -281,7 +284,7 @@ void rule_malloc(struct making *m)
 	const struct diagnosis *d = m->d;
 	double grew = malloc_growth(d), seconds = diagnosis_seconds(d), per_s = grew / seconds;
 	double now = series_last(&d->malloc), rss = series_last(&d->rss);
-	bool large = now >= 64 * MIB && now >= 0.3 * rss;
+	bool large = now >= 64 * MIB && rss > 0 && now >= 0.3 * rss;
 	struct texts t = {.nr = 0};
 	struct finding *f;
 

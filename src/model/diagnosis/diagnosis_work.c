@@ -198,8 +198,8 @@ void rule_overdue(struct making *m)
 	if (d->cpu_wait >= 0.25 && d->nr_overdue < OVERDUE_CRITICAL)
 		weight = 34;
 	f = finding_begin(m, "timers_overdue", weight, FINDING_CERTAIN,
-			  "%s timer%s overdue: a scheduler does not handle its timers",
-			  text_count(&t, (double)d->nr_overdue),
+			  "%s%s timer%s overdue: a scheduler does not handle its timers",
+			  d->more_overdue ? "at least " : "", text_count(&t, (double)d->nr_overdue),
 			  d->nr_overdue == 1 ? " is" : "s are");
 	for (size_t i = 0; i < d->overdue.len; i++) {
 		const struct diagnosed_process *p = diagnosed_at(d, d->overdue.data[i].process);
