@@ -27,8 +27,10 @@ struct candidate {
 	uint64_t word;	  /* of libc_block_state() */
 	uint64_t content; /* of the same, as first seen; 0 = not yet */
 	uint64_t size;	  /* of a mapping, as far as it is still there */
+	uint64_t ts_ns;	  /* when it was allocated */
 	bool mapped;	  /* by mmap(): it is no block of malloc */
 	bool known;	  /* its looks need no more checks */
+	bool fresh;	  /* in `fresh` */
 	bool queued;	  /* in `order` */
 	bool freed;	  /* to be left out when its turn comes */
 };
@@ -131,6 +133,13 @@ static bool is_own(const char *op)
 	return false;
 }
 
+static void add_fresh(struct leak_check *c, struct candidate *b)
+{
+	if (!b->fresh)
+		vec_push(&c->fresh, b->address);
+	b->fresh = true;
+}
+
 /* cut: bytes of its start that are given back; EVENT_UNKNOWN = all. */
 static void end_candidate(struct leak_check *c, struct candidate *b, uint64_t cut)
 {
@@ -141,14 +150,13 @@ static void end_candidate(struct leak_check *c, struct candidate *b, uint64_t cu
 		return;
 	rest.address += cut;
 	rest.size -= cut;
-	rest.queued = false;
 	b = keytab_find(&c->candidates, rest.address);
+	rest.queued = b && b->queued;
+	rest.fresh = b && b->fresh;
 	if (!b)
 		b = keytab_add(&c->candidates, rest.address);
-	else
-		rest.queued = b->queued;
 	*b = rest;
-	vec_push(&c->fresh, rest.address);
+	add_fresh(c, b);
 }
 
 void leak_check_event(struct leak_check *c, const struct event *ev)
@@ -169,8 +177,9 @@ void leak_check_event(struct leak_check *c, const struct event *ev)
 		return;
 	if (!b)
 		b = keytab_add(&c->candidates, address);
-	vec_push(&c->fresh, address);
-	*b = (struct candidate){.address = address, .queued = b->queued};
+	*b = (struct candidate){
+		.address = address, .ts_ns = ev->ts_ns, .queued = b->queued, .fresh = b->fresh};
+	add_fresh(c, b);
 	b->mapped = op && strcmp(op, event_word_text(EVENT_WORD_MMAP)) == 0;
 	b->size = event_value(ev, EVENT_AT(LIBC_ALLOC, SIZE));
 	c->nr_mapped += b->mapped;
@@ -235,10 +244,9 @@ static bool mapping_is_gone(struct leak_check *c, struct candidate *b, const str
 
 static bool seen_before(struct leak_check *c, uint64_t content)
 {
-	if (keytab_find(&c->contents, content))
-		return true;
-	if (c->contents.nr < MOST_CONTENTS)
-		keytab_add(&c->contents, content);
+	if (keytab_find(&c->contents, content) || c->contents.nr >= MOST_CONTENTS)
+		return true; /* or not known, which is no proof of a leak */
+	keytab_add(&c->contents, content);
 	return false;
 }
 
@@ -248,7 +256,8 @@ static void compare_content(struct leak_check *c, struct candidate *b, uint64_t 
 
 	if (first)
 		b->content = content;
-	if (first && !seen_before(c, content))
+	/* If it comes late, it may be the next owner's. */
+	if (first && clock_monotonic_ns() - b->ts_ns <= LEAK_YOUNG_NS && !seen_before(c, content))
 		return;
 	if (!first && b->content == content)
 		return;
@@ -296,6 +305,8 @@ static void check_fresh(struct leak_check *c, size_t most)
 		struct candidate *b = keytab_find(&c->candidates, c->fresh.data[i]);
 		bool stays = b && check(c, b, NULL);
 
+		if (b)
+			b->fresh = false;
 		if (!b || b->queued)
 			continue;
 		if (stays) {

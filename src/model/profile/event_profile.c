@@ -260,6 +260,12 @@ static void add_rate(struct event_profile *ep, double rate, double low, double h
 		    text[1], text[2], text[3], leak->left, leak->sampled, text[0]);
 	if (wide <= LEAK_NARROW)
 		return;
+	if (!(wide <= LEAK_WIDE)) {
+		strbuf_addstr(&ep->warnings,
+			      "\nthat tells little: record longer (-d), or with a higher "
+			      "--max-overhead");
+		return;
+	}
 	units_format_ns((uint64_t)((double)ns * wide * wide / (LEAK_NARROW * LEAK_NARROW)), longer,
 			sizeof(longer));
 	strbuf_addf(&ep->warnings,
@@ -361,7 +367,7 @@ static double sum_error(const struct event_profile *ep)
 		/* All kinds have the same windows: their errors add up. */
 		log_factor += factor > 0 ? share * log(factor) : 0;
 	}
-	if (ep->nr < 2 || sum <= 0)
+	if (sum <= 0)
 		return 0;
 	return exp(hypot(log_factor,
 			 1.96 * sqrt(MAX(ep->squares / (ep->sum * ep->sum) - 1 / ep->nr, 0))));

@@ -337,13 +337,17 @@ static void follow_block(struct event_weights *w, struct event_stream *s, const 
 	}
 }
 
-/* What the VM itself gets from the C library becomes carriers of its allocators, which it keeps. */
-static bool is_carrier(const struct event_stream *s, uint32_t stack)
+/* What the VM itself maps becomes carriers of its allocators, which it keeps.  What it gets by
+ * malloc may be for NIFs and drivers, if their allocators are disabled. */
+static bool is_carrier(const struct event_stream *s, const struct event *ev)
 {
+	const char *op = names_string(s->names, event_value_id(ev, EVENT_AT(LIBC_ALLOC, OP)));
+	uint32_t stack = ev->u.vm.stack;
 	const struct name_frame *frame;
 	const struct name_function *f = names_next_frame(s->names, &stack, &frame);
 
-	return f && f->kind == FRAME_NATIVE && f->module && strncmp(f->module, "beam.", 5) == 0;
+	return op && strcmp(op, "mmap") == 0 && f && f->kind == FRAME_NATIVE && f->module &&
+	       strncmp(f->module, "beam.", 5) == 0;
 }
 
 static void weigh_block(struct event_weights *w, struct event_stream *s, enum event_kind kind,
@@ -365,7 +369,7 @@ static void weigh_block(struct event_weights *w, struct event_stream *s, enum ev
 		return;
 	if (w->leak && b.address && freed)
 		follow_block(w, s, ev, b.address);
-	else if (w->leak && b.address && !is_carrier(s, b.stack))
+	else if (w->leak && b.address && !is_carrier(s, ev))
 		leak_weights_alloc(w->leak, &b);
 	else if (!w->leak && !freed)
 		weigh(w, ev, SAMPLE_ALLOC, b.bytes);

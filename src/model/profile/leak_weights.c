@@ -265,8 +265,10 @@ void leak_weights_window(struct leak_weights *l, bool on, uint64_t ts_ns)
 		l->window_ns = ts_ns;
 		return;
 	}
+	if (!l->window_ns)
+		l->window_ns = ts_ns; /* the first one, in which no block was sampled */
 	from = followed_until(l, MAX(ts_ns, l->window_ns));
-	if (l->window_ns && l->windows.len < MOST_WINDOWS)
+	if (l->windows.len < MOST_WINDOWS)
 		vec_push(&l->windows, ((struct window){l->window_ns, from, ts_ns}));
 	for (size_t i = 0; i < l->window.len; i++) {
 		struct leak_block *b = keytab_find(&l->blocks, l->window.data[i]);
@@ -322,10 +324,10 @@ static void learn_chances(struct leak_weights *l, uint64_t start_ns, uint64_t en
 		on += overlap(l->windows.data[i].on_ns, l->windows.data[i].off_ns, start_ns,
 			      end_ns);
 	l->watched = run > 0 && on > 0 ? MIN(on / run, 1) : 1;
-	for (unsigned int i = 0; i < NR_BINS && bin_start(i) < run; i++) {
+	for (unsigned int i = 0; i < NR_BINS; i++) {
 		double start = bin_start(i), step = (bin_start(i + 1) - start) / AGES_OF_BIN;
 
-		for (unsigned int k = 0; k < AGES_OF_BIN; k++)
+		for (unsigned int k = 0; k < AGES_OF_BIN && start < run; k++)
 			l->seen_at[i] += chance_at(l, (uint64_t)(start + (k + 0.5) * step), end_ns);
 		/* Few windows are that far apart: one free must not stand for all. */
 		l->seen_at[i] = MIN(MAX(l->seen_at[i] / AGES_OF_BIN, l->watched / 4), 1);

@@ -44,6 +44,7 @@
 #define LEAK_FEW	100	     /* fewer sampled blocks, of which none leaked, say nothing */
 #define LEAK_WATCHED	0.99	     /* share of the time from which on it makes no difference */
 #define LEAK_NARROW	0.1	     /* half of an interval that needs no longer recording */
+#define LEAK_WIDE	1.0	     /* half of one that does not tell how long to record */
 #define LEAK_SETTLED	0.9	     /* leak_result.settled below this is worth a warning */
 #define LEAK_YOUNG_NS	200000000ull /* by this age a block was looked at in memory */
 #define LEAK_MAX_BLOCKS (1u << 20)
