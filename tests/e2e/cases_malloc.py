@@ -74,7 +74,7 @@ def seen_all_the_time(ctx):
     start(node, "leak", 1000, 5, 10)
     start(node, "churn", 1000, 20, 10)
     start(node, "cache", 400, 100, 10)
-    node.ask("native_leak", "once", "cache", 400, 20000)
+    node.ask("native_leak", "once", "cache", 400, 8000)
     found, truth = leak_of(ctx, node, 15, "--max-overhead", "100")
     data = found.json()["data"]
     leak, total = data["leak"], sum(s["count"] for s in data["stacks"])

@@ -34,7 +34,7 @@
 #define TRIES	  50
 #define PAUSE_US  1000
 #define TERMS_MIN 2
-#define SEARCHES  8
+#define SEARCHES  16
 
 struct head {
 	uint64_t allocated, entries, mask;

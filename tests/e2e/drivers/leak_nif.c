@@ -15,7 +15,7 @@
 extern term enif_make_ulong(struct environment *, unsigned long);
 
 #define STEP   __attribute__((noinline, noclone))
-#define CACHED 20000
+#define CACHED 8000
 #define HELD   65536
 
 enum kind {
