@@ -80,9 +80,11 @@ def seen_all_the_time(ctx):
     leak, total = data["leak"], sum(s["count"] for s in data["stacks"])
     print(f"    {truth['leak']:.0f} bytes a second, {leak['bytes_per_s']} seen; churn {truth['churn']:.0f}, "
           f"cache {truth['cache']:.0f}; shown {total}")
-    check(0.9 * truth["leak"] < through(data, "leak_plain") / 15 < 1.1 * truth["leak"],
-          f"{truth}, {through(data, 'leak_plain') / 15}")
-    check(0.9 * truth["leak"] < leak["bytes_per_s"] < 1.15 * truth["leak"], f"{truth}, {leak}")
+    # Half as far again as 19 of 20 are, if a host short of CPU samples few; on others within 10 %.
+    off = max(0.1, 1.5 * ((leak["high"] / leak["low"]) ** 0.5 - 1))
+    check(off < 0.35, f"interval: {leak}")
+    for got in (through(data, "leak_plain") / 15, leak["bytes_per_s"]):
+        check(abs(got / truth["leak"] - 1) < off, f"{truth}, {got}, {leak}")
     check(through(data, "leak_churn") < 0.01 * total, "churn")
     check(leak["low"] <= leak["bytes_per_s"] <= leak["high"], f"{leak}")
     check_in("resident memory of malloc grew by", found.err, "growth")
