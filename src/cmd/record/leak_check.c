@@ -29,7 +29,7 @@ struct candidate {
 	uint64_t size;	  /* of a mapping, as far as it is still there */
 	uint64_t ts_ns;	  /* when it was allocated */
 	bool mapped;	  /* by mmap(): it is no block of malloc */
-	bool known;	  /* its looks need no more checks */
+	bool known;	  /* its content needs no more checks */
 	bool fresh;	  /* in `fresh` */
 	bool queued;	  /* in `order` */
 	bool freed;	  /* to be left out when its turn comes */
@@ -271,7 +271,7 @@ static bool is_gone(struct leak_check *c, struct candidate *b, const struct proc
 	uint64_t content = 0;
 
 	if ((b->mapped || !c->glibc) && !b->content)
-		compare_content(c, b, 1); /* nothing tells it from others */
+		compare_content(c, b, 1); /* nothing distinguishes it */
 	if (b->mapped)
 		return mapping_is_gone(c, b, maps);
 	if (!c->glibc)

@@ -13,24 +13,10 @@
 #include "model/diagnosis/diagnosis.h"
 #include "target/resources.h"
 
+#include "lib/diagnosed.h"
 #include "lib/series.h"
 
 #define MIB (1u << 20)
-
-static struct diagnosis nothing(void)
-{
-	return (struct diagnosis){.duration_ns = 5000000000ull,
-				  .scheduler_samples = 250,
-				  .samples = 11,
-				  .cpu_wait = NAN,
-				  .cpu_used = NAN,
-				  .throttled = NAN,
-				  .spawned_per_s = NAN,
-				  .run_queue = NAN,
-				  .dirty_cpu_queue = NAN,
-				  .dirty_io_queue = NAN,
-				  .literal_collector = NAN};
-}
 
 /* The only finding; NULL id: there must be none.  Its weight. */
 static double check_one(struct diagnosis *d, const char *id, enum finding_severity severity,

@@ -12,24 +12,10 @@
 #include "base/compiler.h"
 #include "model/diagnosis/diagnosis.h"
 
+#include "lib/diagnosed.h"
 #include "lib/series.h"
 
 #define MIB 1048576.0
-
-static struct diagnosis nothing(void)
-{
-	return (struct diagnosis){.duration_ns = 5000000000ull,
-				  .scheduler_samples = 250,
-				  .samples = 11,
-				  .cpu_wait = NAN,
-				  .cpu_used = NAN,
-				  .throttled = NAN,
-				  .spawned_per_s = NAN,
-				  .run_queue = NAN,
-				  .dirty_cpu_queue = NAN,
-				  .dirty_io_queue = NAN,
-				  .literal_collector = NAN};
-}
 
 static struct series grows(double from, double step)
 {
