@@ -59,8 +59,9 @@ tcp() ->
                     {low_watermark, 10000}, {delay_send, false}]),
     {ok, Unread} = gen_tcp:accept(Listen),
     fill(Full, 200),
+    %% The timeout has made it free again: over the high watermark for good.
     spawn_link(fun() -> inet:setopts(Full, [{send_timeout, infinity}]),
-                        gen_tcp:send(Full, <<"one more">>) end),
+                        gen_tcp:send(Full, binary:copy(<<"m">>, 10000)) end),
     Waiting = Connect([]), % not accepted
     Six = case gen_tcp:listen(0, [inet6, {ip, {0, 0, 0, 0, 0, 0, 0, 1}}]) of
               {ok, L6} -> [L6];
