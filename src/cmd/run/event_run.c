@@ -247,10 +247,10 @@ static int on_watch(void *arg, struct error *err)
 #define SCHEDULING (1ull << EVENT_PROCESS_SCHEDULED)
 #define COLLECTING (1ull << EVENT_GC_MINOR_END | 1ull << EVENT_GC_MAJOR_END)
 
-/* A capture always has the records that `sched -i` and `gc -i` need. */
+/* A capture has what `sched -i` and `gc -i` need, unless the consumer says otherwise. */
 static int watch_schedulers(struct event_run *run, struct error *err)
 {
-	uint64_t kept = run->writer ? run->plan.kinds : 0;
+	uint64_t kept = run->writer && !run->consumer->no_schedulers ? run->plan.kinds : 0;
 	bool work = run->consumer->work || kept & SCHEDULING;
 	/* GC samples are of all processes, so they are of no use for chosen ones (--process). */
 	bool gc = (run->consumer->gc || kept & COLLECTING) && !run->unprobed &&

@@ -41,6 +41,8 @@ struct event_consumer {
 	 * time in GC.  A capture may lack them.  See live_watch_schedulers().
 	 */
 	bool cpu, work, gc;
+	/* Its captures have no records of schedulers: sampling them takes 2 % of a core. */
+	bool no_schedulers;
 	/* The output is lines, one for each event; -o FILE.ebeam writes a capture instead. */
 	bool either;
 	const char *mode;   /* of the recording; NULL = "events" */
