@@ -56,7 +56,7 @@ static void adapt_to_sizes(struct weigh_run *w)
 	/* The table of blocks that are not freed yet must not get full. */
 	for (size_t nr = w->leak ? leak_check_nr(w->leak) : 0;
 	     nr > EBEAM_LIBC_BLOCKS / 4 && every < EBEAM_LIBC_EVERY; nr -= EBEAM_LIBC_BLOCKS / 8)
-		every *= 4;
+		every = MIN(4 * every, EBEAM_LIBC_EVERY);
 	session_sample_libc(s, every);
 }
 

@@ -262,7 +262,7 @@ static void add_rate(struct event_profile *ep, double rate, double low, double h
 		return;
 	if (!(wide <= LEAK_WIDE)) {
 		strbuf_addstr(&ep->warnings,
-			      "\nthat tells little: record longer (-d), or with a higher "
+			      "\nthe interval is wide: record longer (-d), or with a higher "
 			      "--max-overhead");
 		return;
 	}
