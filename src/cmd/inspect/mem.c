@@ -5,6 +5,7 @@
  * no block.  --atoms: the newest atoms.  --persistent-terms: mem_persistent.c.
  */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -40,6 +41,14 @@ struct mem_reading {
 	VEC(struct mem_row) types;
 };
 
+/* Rows of an earlier answer.  Their types are in struct allocators, which says the same each time.
+ */
+struct mem_kept {
+	VEC(struct mem_row) types, instances;
+	uint64_t ns; /* 0 = there is no such answer yet */
+	struct mem_answer answer;
+};
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static struct mem_carriers carriers_of(const struct allocator_count *c)
@@ -65,11 +74,17 @@ static void make_rows(struct mem_reading *v)
 			.mbcs = carriers_of(&a->mbcs),
 			.sbcs = carriers_of(&a->sbcs),
 			.pool = carriers_of(&a->pool),
+			.size_per_s = NAN,
+			.blocks_per_s = NAN,
+			.grew = NAN,
 		};
 
 		vec_push(&v->instances, r);
 		if (v->types.len == 0 || v->types.data[v->types.len - 1].type != r.type)
-			vec_push(&v->types, (struct mem_row){.type = r.type});
+			vec_push(&v->types, ((struct mem_row){.type = r.type,
+							      .size_per_s = NAN,
+							      .blocks_per_s = NAN,
+							      .grew = NAN}));
 		mem_row_add(&v->types.data[v->types.len - 1], &r);
 	}
 }
@@ -142,10 +157,11 @@ struct mem_run {
 	struct resources_cgroup cgroup;
 	bool has_resident;
 	struct error why_no_resident;
-	struct mem_answer answer, before;
-	uint64_t read_ns, before_ns; /* 0 = no answer yet */
-	VEC(struct mem_atom) atoms;  /* the newest first */
-	struct arena texts;	     /* of atoms */
+	struct mem_answer answer;
+	uint64_t read_ns;
+	struct mem_kept first, before;
+	VEC(struct mem_atom) atoms; /* the newest first */
+	struct arena texts;	    /* of atoms */
 };
 
 /* Sizes that the VM does not count, as an allocator is switched off, or whose allocators were not
@@ -224,6 +240,74 @@ static void make_rss(struct mem_run *r, struct mem_rss *out)
 #undef PART
 }
 
+/* ---- the command: growth --------------------------------------------------------------------- */
+
+static void keep(struct mem_kept *k, const struct mem_run *r)
+{
+	k->types.len = k->instances.len = 0;
+	for (size_t i = 0; i < r->v.types.len; i++)
+		vec_push(&k->types, r->v.types.data[i]);
+	for (size_t i = 0; i < r->v.instances.len; i++)
+		vec_push(&k->instances, r->v.instances.data[i]);
+	k->answer = r->answer;
+	k->ns = r->read_ns;
+}
+
+/* The same row in an earlier answer, where it is as a rule at the same place, or NULL. */
+static const struct mem_row *find_kept(const struct mem_row *rows, size_t nr, size_t i,
+				       const struct mem_row *of)
+{
+	for (size_t k = 0; k < nr; k++) {
+		const struct mem_row *r = &rows[(i + k) % nr];
+
+		if (r->instance == of->instance && strcmp(r->type, of->type) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+static double growth_of(uint64_t now, uint64_t before, double seconds)
+{
+	return seconds > 0 ? ((double)now - (double)before) / seconds : NAN;
+}
+
+static void set_growth(struct mem_run *r, struct mem_row *row, const struct mem_row *before,
+		       const struct mem_row *first)
+{
+	double seconds = (double)(r->read_ns - r->before.ns) / 1e9;
+
+	row->growing = r->ctx->opt.watch_ns;
+	if (before) {
+		row->size_per_s = growth_of(row->all.blocks_size, before->all.blocks_size, seconds);
+		row->blocks_per_s = growth_of(row->all.blocks, before->all.blocks, seconds);
+	}
+	if (first)
+		row->grew = (double)row->all.blocks_size - (double)first->all.blocks_size;
+}
+
+static void add_growth(struct mem_run *r)
+{
+#define FIND(kept, list, i, row) find_kept((kept).list.data, (kept).list.len, i, row)
+	for (size_t i = 0; i < r->v.types.len; i++) {
+		struct mem_row *row = &r->v.types.data[i];
+
+		set_growth(r, row, FIND(r->before, types, i, row), FIND(r->first, types, i, row));
+	}
+	for (size_t i = 0; i < r->v.instances.len; i++) {
+		struct mem_row *row = &r->v.instances.data[i];
+
+		set_growth(r, row, FIND(r->before, instances, i, row),
+			   FIND(r->first, instances, i, row));
+	}
+#undef FIND
+}
+
+static void forget_kept(struct mem_kept *k)
+{
+	vec_free(&k->types);
+	vec_free(&k->instances);
+}
+
 static void make_answer(struct mem_run *r)
 {
 #define SIZE(name, ...) .name = v->memory.name,
@@ -238,8 +322,10 @@ static void make_answer(struct mem_run *r)
 			   .ports = {t[VM_PORT_COUNT], t[VM_PORT_LIMIT]},
 			   .ets = {t[VM_ETS_COUNT], t[VM_ETS_LIMIT]}},
 		.watch = r->ctx->opt.watch_ns,
-		.before = r->before_ns ? &r->before : NULL,
-		.seconds = (double)(r->read_ns - r->before_ns) / 1e9,
+		.before = r->before.ns ? &r->before.answer : NULL,
+		.seconds = (double)(r->read_ns - r->before.ns) / 1e9,
+		.first = r->first.ns ? &r->first.answer : NULL,
+		.since_first = (double)(r->read_ns - r->first.ns) / 1e9,
 		.types = mem_table,
 		.instances = mem_table};
 	make_rss(r, &r->answer.rss);
@@ -261,6 +347,7 @@ static int read_all(void *arg, struct error *err)
 	} else {
 		forget_rows(&r->v);
 		rc = read_types(r, err);
+		add_growth(r);
 		if (!rc)
 			read_resident(r);
 	}
@@ -356,10 +443,10 @@ static int write_text(struct mem_run *r, struct error *err)
 		return mem_atoms_write(r->ctx->out, &r->answer, &atoms, &r->options, err);
 	}
 	rc = mem_view_write(r->ctx->out, &r->answer, &r->options, err);
-	if (rc || r->before_ns)
+	if (rc || r->before.ns)
 		return rc;
 	outfile_flush(r->ctx->out);
-	if (all > r->options.limit)
+	if (r->options.limit && all > r->options.limit)
 		log_warn("%zu more instances (-n shows them)", all - r->options.limit);
 	for (size_t i = 0; i < nr; i++)
 		log_warn("ebeam: %s", warnings[i]);
@@ -371,8 +458,9 @@ static int write_all(void *arg, struct error *err)
 	struct mem_run *r = arg;
 	int rc = r->ctx->opt.json ? write_json(r, err) : write_text(r, err);
 
-	r->before = r->answer;
-	r->before_ns = r->read_ns;
+	if (!r->first.ns)
+		keep(&r->first, r);
+	keep(&r->before, r);
 	return rc;
 }
 
@@ -395,9 +483,10 @@ static int run(struct mem_run *r, struct error *err)
 
 static struct table_options options_of(const struct command_context *ctx)
 {
-	struct table_options o = render_table_options(ctx, ctx->opt.atoms ? NULL : "wasted");
+	const char *sort = ctx->opt.watch_ns ? "blocks_size_grew" : "wasted";
+	struct table_options o = render_table_options(ctx, ctx->opt.atoms ? NULL : sort);
 
-	if (!o.limit && (ctx->opt.atoms || !ctx->opt.json))
+	if (!o.limit && (ctx->opt.atoms || !(ctx->opt.json || ctx->opt.watch_ns)))
 		o.limit = ctx->opt.atoms ? ATOMS_SHOWN : INSTANCES_SHOWN;
 	return o;
 }
@@ -411,13 +500,17 @@ int cmd_mem(struct command_context *ctx, struct error *err)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--atoms, --carriers, --persistent-terms and --tags are different "
 				 "questions: ask one at a time");
-	if ((ctx->opt.carriers || ctx->opt.tags) && ctx->opt.watch_ns)
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--watch is not for --carriers and --tags");
+	if (ctx->opt.carriers && ctx->opt.watch_ns)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--watch is not for --carriers");
 	if (!ctx->opt.tags &&
 	    (ctx->nr_args || ctx->opt.histogram || ctx->opt.given.has[OPTION_TAGS_BY]))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "an origin of blocks, --by and --histogram are for --tags");
+	if (ctx->opt.sort && (strstr(ctx->opt.sort, "_per_s") || strstr(ctx->opt.sort, "_grew")) &&
+	    !ctx->opt.watch_ns)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-s %s needs --watch: a rate is known from two readings",
+				 ctx->opt.sort);
 	if (ctx->opt.persistent_terms)
 		return mem_show_persistent(ctx, err);
 	if (ctx->opt.carriers || ctx->opt.tags)
@@ -432,6 +525,8 @@ int cmd_mem(struct command_context *ctx, struct error *err)
 	vm_totals_close(r.totals_reader);
 	vm_totals_free(&r.totals);
 	forget_rows(&r.v);
+	forget_kept(&r.first);
+	forget_kept(&r.before);
 	vec_free(&r.atoms);
 	arena_free(&r.texts);
 	return watch_close(&ctx->opt, r.v.node, rc, err);

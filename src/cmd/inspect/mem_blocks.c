@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cmd/output/outfile.h"
+#include "cmd/run/watch.h"
 
 int mem_blocks_open(struct mem_blocks *m, struct command_context *ctx, struct error *err)
 {
@@ -25,7 +26,7 @@ int mem_blocks_open(struct mem_blocks *m, struct command_context *ctx, struct er
 int mem_blocks_close(struct mem_blocks *m, int rc, struct error *err)
 {
 	allocators_free(&m->allocators);
-	return target_close(m->node, rc, err);
+	return watch_close(&m->ctx->opt, m->node, rc, err);
 }
 
 #define WARNINGS     3

@@ -17,7 +17,7 @@ struct mem_blocks {
 
 /* Opens the node and reads its allocators; on failure nothing needs to be closed. */
 int mem_blocks_open(struct mem_blocks *m, struct command_context *ctx, struct error *err);
-/* Returns rc as target_close() does. */
+/* Returns rc as watch_close() does. */
 int mem_blocks_close(struct mem_blocks *m, int rc, struct error *err);
 /* Lines on stderr about what is missing, after the text. */
 void mem_blocks_warn(const struct mem_blocks *m);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ebeam mem --tags`: blocks by who allocated them, as their allocation tags say. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/idmap.h"
 #include "base/keytab.h"
+#include "base/units.h"
 #include "beam/process/stack.h"
 #include "beam/term/atoms.h"
 #include "beam/vm/carrier_types.h"
@@ -16,6 +18,7 @@
 #include "cmd/inspect/mem_blocks.h"
 #include "cmd/inspect/process_source.h"
 #include "cmd/output/render.h"
+#include "cmd/run/watch.h"
 #include "names/names.h"
 #include "view/inspect/tags_view.h"
 
@@ -32,8 +35,15 @@ struct known {
 	uint32_t type, row;
 };
 
+/* What --watch keeps of the rows of an earlier answer, by all that says which row it is. */
+struct kept {
+	uint64_t key; /* of the row, see key_of() */
+	uint64_t blocks, size;
+};
+
 struct reading {
 	struct mem_blocks *m;
+	struct table_options options;
 	enum tags_by by;
 	struct carrier_types types;
 	struct stack_code code;
@@ -47,6 +57,9 @@ struct reading {
 	struct keytab sizes; /* struct tags_size */
 	VEC(struct tags_size) ordered;
 	VEC(struct tags_allocator) allocators;
+	struct keytab first, before; /* struct kept */
+	uint64_t before_ns;	     /* 0 = there was no answer yet */
+	uint64_t read_ns;
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -365,31 +378,134 @@ static int choose_rows(struct reading *v, struct error *err)
 	return 0;
 }
 
-static int write_answer(struct reading *v, const struct table_options *o, struct error *err)
+/* ---- growth ---------------------------------------------------------------------------------- */
+
+static uint64_t key_of(const struct tags_row *r)
 {
+	uint32_t a = r->origin ? hash_bytes(r->origin, strlen(r->origin)) : 1;
+	uint32_t b = r->type ? hash_bytes(r->type, strlen(r->type)) : 1;
+
+	return (uint64_t)hash_mix(hash_mix(a, r->term), r->is_module) << 32 |
+	       hash_mix(b, r->is_module + 1);
+}
+
+static void keep(struct keytab *to, const struct reading *v)
+{
+	keytab_free(to);
+	for (size_t i = 0; i < v->rows.len; i++) {
+		const struct tags_row *r = &v->rows.data[i];
+		uint64_t key = key_of(r) | 1;
+		struct kept *k = keytab_find(to, key);
+
+		k = k ? k : keytab_add(to, key);
+		k->blocks = r->blocks;
+		k->size = r->size;
+	}
+}
+
+/* A row that an earlier answer did not have had no blocks. */
+static void set_growth(const struct reading *v, struct tags_row *r)
+{
+	static const struct kept none;
+	double seconds = (double)(v->read_ns - v->before_ns) / 1e9;
+	const struct kept *before = keytab_find(&v->before, key_of(r) | 1);
+	const struct kept *first = keytab_find(&v->first, key_of(r) | 1);
+
+	r->size_per_s = r->blocks_per_s = r->grew = NAN;
+	if (!v->before_ns || seconds <= 0)
+		return;
+	before = before ? before : &none;
+	first = first ? first : &none;
+	r->size_per_s = ((double)r->size - (double)before->size) / seconds;
+	r->blocks_per_s = ((double)r->blocks - (double)before->blocks) / seconds;
+	r->grew = (double)r->size - (double)first->size;
+}
+
+static int write_answer(void *arg, struct error *err)
+{
+	struct reading *v = arg;
 	struct command_context *ctx = v->m->ctx;
 	struct tags_answer answer = {.by = v->by,
 				     .rows = tags_table,
 				     .sizes = v->ordered.data,
 				     .allocators = v->allocators.data,
-				     .nr_allocators = v->allocators.len};
+				     .nr_allocators = v->allocators.len,
+				     .watch = ctx->opt.watch_ns,
+				     .grows = v->before_ns};
 	struct jsonw w = JSONW(ctx->out);
 	int rc;
 
 	answer.rows.rows = v->rows.data;
 	answer.rows.nr_rows = v->rows.len;
 	answer.rows.ctx = &answer;
+	w.one_line = ctx->opt.watch_ns;
 	if (ctx->opt.json) {
 		target_json_begin(&w, ctx, v->m->node);
-		tags_view_json(&w, &answer, o);
-		return mem_blocks_end_json(v->m, &w, err);
+		tags_view_json(&w, &answer, &v->options);
+		rc = mem_blocks_end_json(v->m, &w, err);
+	} else {
+		rc = tags_view_write(ctx->out, &answer, &v->options, ctx->opt.histogram, err);
+		mem_blocks_warn(v->m);
 	}
-	rc = tags_view_write(ctx->out, &answer, o, ctx->opt.histogram, err);
-	mem_blocks_warn(v->m);
+	if (!ctx->opt.watch_ns)
+		return rc;
+	if (!v->before_ns)
+		keep(&v->first, v);
+	keep(&v->before, v);
+	v->before_ns = v->read_ns;
 	return rc;
 }
 
-static int show(struct reading *v, const struct table_options *o, struct error *err)
+static void forget_answer(struct reading *v)
+{
+	if (v->has_code)
+		stack_code_close(&v->code);
+	v->has_code = false;
+	carrier_types_free(&v->types);
+	v->rows.len = v->known.len = v->ordered.len = v->allocators.len = 0;
+	arena_free(&v->texts);
+	keytab_free(&v->sizes);
+	idmap_free(&v->row_of);
+	idmap_free(&v->known_of);
+}
+
+static int read_answer(void *arg, struct error *err)
+{
+	struct reading *v = arg;
+	int rc;
+
+	forget_answer(v);
+	v->read_ns = clock_monotonic_ns();
+	rc = read_tags(v, err);
+	rc = rc ? rc : read_names(v, err);
+	if (rc)
+		return rc;
+	order_sizes(v);
+	rc = choose_rows(v, err);
+	for (size_t i = 0; i < v->rows.len; i++)
+		set_growth(v, &v->rows.data[i]);
+	return rc;
+}
+
+static int run(struct reading *v, struct error *err)
+{
+	const struct options *opt = &v->m->ctx->opt;
+	struct watch w = {.node = v->m->node,
+			  .opt = opt,
+			  .out = v->m->ctx->out,
+			  .text = !opt->json,
+			  .read = read_answer,
+			  .write = write_answer,
+			  .arg = v};
+	int rc;
+
+	if (opt->watch_ns)
+		return watch_run(&w, err);
+	rc = read_answer(v, err);
+	return rc ? rc : write_answer(v, err);
+}
+
+static int show(struct reading *v, struct error *err)
 {
 	struct beam_node *n = v->m->node;
 	char warning[256];
@@ -407,39 +523,34 @@ static int show(struct reading *v, const struct table_options *o, struct error *
 				 warning, sizeof(warning), err);
 	if (rc)
 		return rc;
-	rc = read_tags(v, err);
-	rc = rc ? rc : read_names(v, err);
-	if (!rc) {
-		order_sizes(v);
-		rc = choose_rows(v, err);
-	}
-	rc = rc ? rc : write_answer(v, o, err);
+	rc = run(v, err);
 	process_source_close(&v->source);
 	return rc;
 }
 
 int cmd_mem_tags(struct command_context *ctx, struct error *err)
 {
-	struct table_options options = render_table_options(ctx, "blocks_size");
 	struct mem_blocks m;
-	struct reading v = {
-		.m = &m, .by = ctx->opt.tags_by, .sizes = KEYTAB_INIT(struct tags_size)};
-	int rc = table_check(&tags_table, &options, err);
+	struct reading v = {.m = &m,
+			    .options = render_table_options(
+				    ctx, ctx->opt.watch_ns ? "blocks_size_grew" : "blocks_size"),
+			    .by = ctx->opt.tags_by,
+			    .sizes = KEYTAB_INIT(struct tags_size),
+			    .first = KEYTAB_INIT(struct kept),
+			    .before = KEYTAB_INIT(struct kept)};
+	int rc = table_check(&tags_table, &v.options, err);
 
+	rc = rc ? rc : watch_check_options(&ctx->opt, err);
 	rc = rc ? rc : mem_blocks_open(&m, ctx, err);
 	if (rc)
 		return rc;
-	rc = show(&v, &options, err);
-	carrier_types_free(&v.types);
-	if (v.has_code)
-		stack_code_close(&v.code);
+	rc = show(&v, err);
+	forget_answer(&v);
 	vec_free(&v.rows);
 	vec_free(&v.known);
 	vec_free(&v.ordered);
 	vec_free(&v.allocators);
-	arena_free(&v.texts);
-	keytab_free(&v.sizes);
-	idmap_free(&v.row_of);
-	idmap_free(&v.known_of);
+	keytab_free(&v.first);
+	keytab_free(&v.before);
 	return mem_blocks_close(&m, rc, err);
 }

@@ -354,7 +354,9 @@ void rule_fragmentation(struct making *m)
 			continue;
 		f = finding_begin(m, "fragmentation",
 				  MIN(46 + 8 * log10((held - used) / (200 * MIB)), 66.0),
-				  FINDING_CERTAIN, "carriers of %s hold %s that no block uses",
+				  FINDING_CERTAIN,
+				  "fragmentation: carriers of %s hold %s that no "
+				  "block uses",
 				  a->type, text_bytes(&t, held - used));
 		finding_evidence(f, "%.1f%% of the %s of these carriers are in use",
 				 100 * used / held, text_bytes(&t, held));

@@ -3,7 +3,6 @@
 #include "view/inspect/ets_view.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -40,26 +39,16 @@ static void json_torn(struct jsonw *w, const char *name, const void *row, const 
 		jsonw_bool(w, "torn", true);
 }
 
-/* Growth, which may be negative; nothing = not known. */
-static void add_growth(struct strbuf *out, double per_s, void (*cell)(struct strbuf *out, double n))
-{
-	if (isnan(per_s))
-		return;
-	if (per_s < 0)
-		strbuf_addch(out, '-');
-	cell(out, fabs(per_s));
-}
-
 static void col_bytes_per_s(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
-	add_growth(out, ROW(row)->bytes_per_s, cell_bytes);
+	cell_growth(out, ROW(row)->bytes_per_s, cell_bytes);
 }
 
 static void col_size_per_s(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
-	add_growth(out, ROW(row)->size_per_s, cell_rate);
+	cell_growth(out, ROW(row)->size_per_s, cell_rate);
 }
 
 static void json_growth(struct jsonw *w, const char *name, const void *row, const void *ctx)

@@ -33,6 +33,32 @@ static void col_instance(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addf(out, "%" PRIu32, ROW(row)->instance);
 }
 
+/* What grew most first, then what wastes most. */
+static int by_growth(const void *a, const void *b)
+{
+	int order = cell_by_number(ROW(a)->grew, ROW(b)->grew);
+
+	return order ? order : cell_by_number(wasted(a), wasted(b));
+}
+
+static void col_size_per_s(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	cell_growth(out, ROW(row)->size_per_s, cell_bytes);
+}
+
+static void col_blocks_per_s(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	cell_growth(out, ROW(row)->blocks_per_s, cell_rate);
+}
+
+static void col_grew(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	cell_growth(out, ROW(row)->grew, cell_bytes);
+}
+
 /* The carriers of one kind (mbcs, sbcs, pool), as in erlang:system_info({allocator, Type}). */
 static void json_carriers(struct jsonw *w, const char *key, const struct mem_carriers *c)
 {
@@ -51,6 +77,11 @@ static void json_more(struct jsonw *w, const char *name, const void *row, const 
 	json_carriers(w, "mbcs", &ROW(row)->mbcs);
 	json_carriers(w, "sbcs", &ROW(row)->sbcs);
 	json_carriers(w, "mbcs_pool", &ROW(row)->pool);
+	if (!ROW(row)->growing)
+		return;
+	jsonw_double(w, "blocks_size_per_s", ROW(row)->size_per_s);
+	jsonw_double(w, "blocks_per_s", ROW(row)->blocks_per_s);
+	jsonw_double(w, "blocks_size_grew", ROW(row)->grew);
 }
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct mem_row, member)
@@ -59,9 +90,15 @@ static void json_more(struct jsonw *w, const char *name, const void *row, const 
 		FIELD(name, title, type, member), .hidden = true, .json = table_json_none          \
 	}
 
+#define GROWING(name, title, member)                                                               \
+	FIELD(name, title, RATE, member), .hidden = true, .json = table_json_none
+
 static const struct table_column columns[] = {
 	{FIELD("type", "ALLOCATOR", TEXT, type)},
 	{FIELD("instance", "INSTANCE", ID, instance), .text = col_instance},
+	{GROWING("blocks_size_per_s", "GROWTH/S", size_per_s), .text = col_size_per_s},
+	{GROWING("blocks_per_s", "BLOCKS/S", blocks_per_s), .text = col_blocks_per_s},
+	{GROWING("blocks_size_grew", "GREW", grew), .text = col_grew, .compare = by_growth},
 	{TABLE_NUMBER("wasted", "WASTED", BYTES, wasted)},
 	{TABLE_NUMBER("utilization", "USED", SHARE, utilization), .compare = by_utilization},
 	{FIELD("blocks_size", "BLOCKS SIZE", BYTES, all.blocks_size)},
@@ -366,6 +403,75 @@ static void write_others(FILE *f, const struct mem_answer *a)
 	fputs(before[0] == ',' ? ")" : "", f);
 }
 
+/* ---- what says more of what grows ------------------------------------------------------------ */
+
+#define GROWERS_SHOWN 3
+/* Less is not worth a line: bytes, and of what grew most. */
+#define GREW_LEAST 65536
+#define GREW_SHARE 0.05
+
+static const char *more_of(const char *type)
+{
+	static const struct {
+		const char *type, *more;
+	} all[] = {
+		{"driver_alloc", "'ebeam mem --tags --watch': NIFs and drivers that allocate"},
+		{"binary_alloc", "'ebeam bin': who holds binaries; 'ebeam mem --tags --watch'"},
+		{"eheap_alloc", "'ebeam ps --watch -s memory_per_s': processes that grow"},
+		{"ets_alloc", "'ebeam ets --watch': tables that grow"},
+		{"fix_alloc", "'ebeam ps': processes; 'ebeam ps -s timers'"},
+		{"literal_alloc", "'ebeam mem --persistent-terms', 'ebeam mod'"},
+		{"ll_alloc", "'ebeam mem --atoms --watch', 'ebeam mod'"},
+		{"malloc", "'ebeam record --mode malloc --leak -d 1m -f text'"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (strcmp(type, all[i].type) == 0)
+			return all[i].more;
+	return "'ebeam mem --tags', if the node runs with +Muatags true";
+}
+
+static void write_grower(FILE *f, const struct mem_answer *a, const char *type, double grew)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	cell_bytes(&text, grew / a->since_first);
+	fprintf(f, "%s grew by %s/s in %.0f s: %s\n", type, text.buf, a->since_first,
+		more_of(type));
+	strbuf_free(&text);
+}
+
+/* Of the allocators that grew most, and of malloc, which command names who. */
+static int write_growers(FILE *f, const struct mem_answer *a, struct error *err)
+{
+	const struct table_options o = {.sort = "blocks_size_grew", .limit = GROWERS_SHOWN};
+	const struct mem_row *rows = a->types.rows;
+	double malloc_grew = NAN;
+	size_t *order, nr;
+	double least;
+	int rc;
+
+	if (!a->first || a->since_first <= 0)
+		return 0;
+	rc = table_order(&a->types, &o, &order, &nr, err);
+	if (rc)
+		return rc;
+	if (a->rss.known && a->first->rss.known)
+		malloc_grew = (double)a->rss.malloc - (double)a->first->rss.malloc;
+	least = fmax(fmax(nr ? rows[order[0]].grew : 0, malloc_grew) * GREW_SHARE, GREW_LEAST);
+	for (size_t i = 0; i < nr; i++)
+		if (rows[order[i]].grew >= least)
+			write_grower(f, a, rows[order[i]].type, rows[order[i]].grew);
+	free(order);
+	if (malloc_grew >= least)
+		write_grower(f, a, "malloc", malloc_grew);
+	return 0;
+}
+
+#define WATCH_COLUMNS                                                                              \
+	"type,instance,blocks_size_grew,blocks_size_per_s,blocks_per_s,wasted,utilization,"        \
+	"blocks_size,carriers_size,blocks"
+
 int mem_view_write(FILE *f, const struct mem_answer *a, const struct table_options *o,
 		   struct error *err)
 {
@@ -375,18 +481,22 @@ int mem_view_write(FILE *f, const struct mem_answer *a, const struct table_optio
 		write_others(f, a);                                                                \
 	fputc('\n', f);
 #define COUNT(name, title) write_count(f, title, &a->counts.name, GROWTH(a, counts.name.count));
-	struct table_options all = *o;
+	struct table_options all, each = *o;
 	struct mem_row sum = {0};
 	char carriers[32], waste[32];
 	int rc;
+
+	if (a->before && !each.columns)
+		each.columns = WATCH_COLUMNS;
+	all = each;
+	all.limit = 0;
 
 	for (size_t i = 0; i < a->types.nr_rows; i++)
 		mem_row_add(&sum, ROW(a->types.rows) + i);
 	write_rss(f, a, &sum);
 	MEM_COUNTS(COUNT)
-	fputc('\n', f);
+	fputs("\nWhat erlang:memory() says, and what else of 'system' is left:\n", f);
 	MEM_SIZES(LINE)
-	all.limit = 0;
 	if (a->types.nr_rows == 0)
 		return 0;
 	fprintf(f, "\nAllocators hold %s in carriers, %s of it unused (%.1f%% used)\n\n",
@@ -394,10 +504,12 @@ int mem_view_write(FILE *f, const struct mem_answer *a, const struct table_optio
 		units_format_bytes((uint64_t)wasted(&sum), waste, sizeof(waste)),
 		100 * utilization(&sum));
 	rc = table_write(f, &a->types, &all, err);
-	if (rc)
-		return rc;
 	fputc('\n', f);
-	return table_write(f, &a->instances, o, err);
+	if (!rc && a->watch)
+		rc = write_growers(f, a, err);
+	if (rc || (a->watch && !o->limit))
+		return rc;
+	return table_write(f, &a->instances, &each, err);
 }
 
 /* ---- atoms ---------------------------------------------------------------------------------- */

@@ -62,6 +62,10 @@ struct mem_row {
 	uint32_t instance;  /* number of the instance, if `instances` is 0 */
 	uint32_t instances; /* how many instances the row is the sum of */
 	struct mem_carriers all, mbcs, sbcs, pool;
+	/* --watch: growth of the bytes and the number of blocks since the last answer, per second,
+	 * and of the bytes since the first; NAN = not known. */
+	double size_per_s, blocks_per_s, grew;
+	bool growing; /* it is an answer of --watch */
 };
 
 #define MEM_MEMBER(name, ...) uint64_t name;
@@ -96,6 +100,9 @@ struct mem_answer {
 	bool watch;
 	const struct mem_answer *before;
 	double seconds;
+	/* The first answer, `since_first` seconds before this one. */
+	const struct mem_answer *first;
+	double since_first;
 	MEM_SIZES(MEM_MEMBER)
 	struct {
 		MEM_AREAS(MEM_MEMBER)
@@ -117,7 +124,7 @@ extern const struct table mem_atoms_table;
 /* Adds the sizes of an instance to the row of its allocator type. */
 void mem_row_add(struct mem_row *to, const struct mem_row *r);
 
-/* Writes all types, and instances up to o->limit. */
+/* Writes all types, and instances up to o->limit; with --watch only if o->limit is not 0. */
 int mem_view_write(FILE *f, const struct mem_answer *a, const struct table_options *o,
 		   struct error *err);
 /* Writes the member "data" of the JSON answer. */

@@ -2,6 +2,7 @@
 /* See tags_view.h. */
 #include "view/inspect/tags_view.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,26 +60,66 @@ static void make_histogram(const struct tags_answer *a, const struct tags_row *r
 	out->max = r->largest;
 }
 
-static void json_sizes(struct jsonw *w, const char *name, const void *row, const void *ctx)
+/* What grew most first, then what is largest. */
+static int by_growth(const void *a, const void *b)
 {
+	const struct tags_row *x = a, *y = b;
+	int order = cell_by_number(x->grew, y->grew);
+
+	return order ? order : cell_by_number((double)x->size, (double)y->size);
+}
+
+static void col_size_per_s(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	cell_growth(out, ((const struct tags_row *)row)->size_per_s, cell_bytes);
+}
+
+static void col_blocks_per_s(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	cell_growth(out, ((const struct tags_row *)row)->blocks_per_s, cell_rate);
+}
+
+static void col_grew(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	cell_growth(out, ((const struct tags_row *)row)->grew, cell_bytes);
+}
+
+static void json_more(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	const struct tags_answer *a = ctx;
+	const struct tags_row *r = row;
 	struct histogram sizes;
 
 	(void)name;
-	make_histogram(ctx, row, &sizes);
+	make_histogram(a, r, &sizes);
 	histogram_json(w, "sizes", &sizes, 1);
+	if (!a->watch)
+		return;
+	jsonw_double(w, "blocks_size_per_s", r->size_per_s);
+	jsonw_double(w, "blocks_per_s", r->blocks_per_s);
+	jsonw_double(w, "blocks_size_grew", r->grew);
 }
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct tags_row, member)
 
+#define GROWING(name, title, member)                                                               \
+	FIELD(name, title, RATE, member), .hidden = true, .json = table_json_none
+
 static const struct table_column columns[] = {
 	{.name = "origin", .title = "ORIGIN", .text = add_origin, .json = json_origin},
 	{FIELD("type", "TYPE", TEXT, type)},
+	{GROWING("blocks_size_grew", "GREW", grew), .text = col_grew, .compare = by_growth},
+	{GROWING("blocks_size_per_s", "GROWTH/S", size_per_s), .text = col_size_per_s},
+	{GROWING("blocks_per_s", "BLOCKS/S", blocks_per_s), .text = col_blocks_per_s},
 	{FIELD("blocks_size", "BLOCKS SIZE", BYTES, size)},
 	{FIELD("blocks", "BLOCKS", COUNT, blocks)},
 	{TABLE_NUMBER("mean", "MEAN", BYTES, mean)},
 	{FIELD("largest", "LARGEST", BYTES, largest)},
 	{FIELD("name", "NAME", TEXT, name), .hidden = true},
-	{.json = json_sizes},
+	{.json = json_more},
 };
 
 const struct table tags_table = {.columns = columns, .row_size = sizeof(struct tags_row)};
@@ -170,6 +211,21 @@ static int write_histograms(FILE *f, const struct tags_answer *a, const struct t
 	return rc;
 }
 
+#define SIZE_COLUMNS  "blocks_size,blocks,mean,largest"
+#define WATCH_COLUMNS "blocks_size_grew,blocks_size_per_s,blocks_per_s," SIZE_COLUMNS
+
+/* Columns that are shown if the user chooses none; NULL: all that are not hidden. */
+static const char *usual_columns(const struct tags_answer *a)
+{
+	bool named = a->by == TAGS_BY_PROCESS || a->by == TAGS_BY_PORT;
+
+	if (a->by == TAGS_BY_TYPE)
+		return a->grows ? "type," WATCH_COLUMNS : "type," SIZE_COLUMNS;
+	if (a->grows)
+		return named ? "origin,type," WATCH_COLUMNS ",name" : "origin,type," WATCH_COLUMNS;
+	return NULL;
+}
+
 int tags_view_write(FILE *f, const struct tags_answer *a, const struct table_options *o,
 		    bool histogram, struct error *err)
 {
@@ -194,8 +250,8 @@ int tags_view_write(FILE *f, const struct tags_answer *a, const struct table_opt
 	options.write_more = true;
 	if (a->by == TAGS_BY_PROCESS || a->by == TAGS_BY_PORT)
 		options.also = "name";
-	if (a->by == TAGS_BY_TYPE && !options.columns)
-		options.columns = "type,blocks_size,blocks,mean,largest";
+	if (!options.columns)
+		options.columns = usual_columns(a);
 	return table_write(f, &a->rows, &options, err);
 }
 

@@ -25,6 +25,9 @@ struct tags_row {
 	const char *type;   /* of erl_alloc.types; NULL: others */
 	uint64_t blocks, size, smallest, largest; /* bytes, with headers */
 	size_t sizes, nr_sizes;			  /* in tags_answer.sizes */
+	/* --watch: growth of the bytes and the number of blocks since the last answer, per second,
+	 * and of the bytes since the first; NAN = not known. */
+	double size_per_s, blocks_per_s, grew;
 };
 
 /* Blocks of a row whose sizes are in a bucket of struct histogram. */
@@ -48,6 +51,7 @@ struct tags_answer {
 	const struct tags_size *sizes;
 	const struct tags_allocator *allocators;
 	size_t nr_allocators;
+	bool watch, grows; /* it is an answer of --watch; rows have their growth */
 };
 
 extern const struct table tags_table; /* its columns; the caller sets the rows */

@@ -34,6 +34,15 @@ void cell_bytes(struct strbuf *out, double bytes)
 	strbuf_addstr(out, units_format_bytes(whole(bytes), text, sizeof(text)));
 }
 
+void cell_growth(struct strbuf *out, double growth, void (*cell)(struct strbuf *out, double n))
+{
+	if (isnan(growth))
+		return;
+	if (growth < 0)
+		strbuf_addch(out, '-');
+	cell(out, fabs(growth));
+}
+
 void cell_ns(struct strbuf *out, double ns)
 {
 	char text[32];

@@ -419,7 +419,7 @@ static void test_memory(void **state)
 	check_one(&d, NULL, 0, NULL);
 	d.allocators.data[0].carriers_size = 301u * MIB;
 	check_one(&d, "fragmentation", FINDING_WARNING,
-		  "carriers of eheap_alloc hold 201.0 MiB that no block uses");
+		  "fragmentation: carriers of eheap_alloc hold 201.0 MiB that no block uses");
 	diagnosis_free(&d);
 }
 

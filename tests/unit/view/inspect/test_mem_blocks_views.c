@@ -221,6 +221,47 @@ static void blocks_by_origin(void **state)
 	page_expect(&p, "Tagged: 1,002 blocks, 64.0 KiB\n");
 }
 
+static void blocks_grow(void **state)
+{
+	const struct tags_row rows[] = {
+		{.origin = "system",
+		 .type = "binary",
+		 .blocks = 9,
+		 .size = 1024,
+		 .size_per_s = 0,
+		 .blocks_per_s = 0,
+		 .grew = 0},
+		{.origin = "jiffy",
+		 .type = "nif_internal",
+		 .blocks = 2,
+		 .size = 128,
+		 .size_per_s = 64,
+		 .blocks_per_s = 1,
+		 .grew = 128},
+	};
+	struct tags_answer a = {.rows = tags_table, .watch = true, .grows = true};
+	struct page p;
+
+	UNUSED(state);
+	a.rows.rows = rows;
+	a.rows.nr_rows = 2;
+	a.rows.ctx = &a;
+	assert_int_equal(tags_view_write(page_open(&p), &a,
+					 &(struct table_options){.sort = "blocks_size_grew"}, false,
+					 NULL),
+			 0);
+	page_has(&p, "ORIGIN  TYPE           GREW  GROWTH/S  BLOCKS/S  BLOCKS SIZE  BLOCKS   MEAN "
+		     " LARGEST\n"
+		     "jiffy   nif_internal  128 B      64 B       1.0        128 B       2   64 B "
+		     "     0 B\n"
+		     "system  binary          0 B       0 B         0      1.0 KiB       9  114 B "
+		     "     0 B\n");
+	page_close(&p);
+	tags_view_json(page_open_json(&p), &a, &(struct table_options){0});
+	page_has(&p, "\"blocks_size_per_s\": 64, \"blocks_per_s\": 1, \"blocks_size_grew\": 128");
+	page_close(&p);
+}
+
 /* Processes have names; what is not tagged so has the flag that does it. */
 static void blocks_by_owner(void **state)
 {
@@ -280,6 +321,7 @@ int main(void)
 		cmocka_unit_test(lines_about_flags),
 		cmocka_unit_test(blocks_by_origin),
 		cmocka_unit_test(blocks_by_owner),
+		cmocka_unit_test(blocks_grow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

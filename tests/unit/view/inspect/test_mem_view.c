@@ -69,6 +69,7 @@ static void mem_has_what_rss_consists_of(void **state)
 		     "processes                    ? of 262,144\n"
 		     "ports                        7\n"
 		     "ETS tables                   ?\n\n"
+		     "What erlang:memory() says, and what else of 'system' is left:\n"
 		     "total                  8.0 MiB  100.0%\n");
 	page_has(&p, "    code                     ?\n");
 	page_close(&p);
@@ -160,6 +161,56 @@ static void mem_grows(void **state)
 	page_close(&p);
 }
 
+/* What grew most comes first, even with less waste, and with who says more of it. */
+static void allocators_grow(void **state)
+{
+	const struct mem_answer before = mem_answer();
+	const struct mem_row rows[] = {
+		{.type = "eheap_alloc",
+		 .instances = 2,
+		 .all = {100, 2 * MIB, 3, 8 * MIB},
+		 .size_per_s = -1024,
+		 .blocks_per_s = -3,
+		 .grew = -4096,
+		 .growing = true},
+		{.type = "ll_alloc", .instances = 1, .all = {1, MIB, 1, MIB}, .growing = true},
+		{.type = "driver_alloc",
+		 .instances = 2,
+		 .all = {256, MIB, 1, MIB},
+		 .size_per_s = MIB,
+		 .blocks_per_s = 256,
+		 .grew = 4 * MIB,
+		 .growing = true},
+	};
+	struct mem_answer a = mem_answer();
+	struct page p;
+
+	UNUSED(state);
+	a.watch = true;
+	a.before = a.first = &before;
+	a.seconds = 2;
+	a.since_first = 4;
+	a.types.rows = a.instances.rows = rows;
+	a.types.nr_rows = a.instances.nr_rows = ARRAY_SIZE(rows);
+	a.rss.malloc += 2 * MIB;
+	assert_int_equal(mem_view_write(page_open(&p), &a,
+					&(struct table_options){.sort = "blocks_size_grew"}, NULL),
+			 0);
+	page_has(&p, "ALLOCATOR     INSTANCE      GREW  GROWTH/S  BLOCKS/S   WASTED ");
+	page_has(&p, "\ndriver_alloc     all 2   4.0 MiB   1.0 MiB       256      0 B ");
+	page_has(&p, "\nll_alloc         all 1       0 B       0 B         0      0 B ");
+	page_has(&p, "\neheap_alloc      all 2  -4.0 KiB  -1.0 KiB      -3.0  6.0 MiB ");
+	page_has(&p, "\n\ndriver_alloc grew by 1.0 MiB/s in 4 s: 'ebeam mem --tags --watch': NIFs "
+		     "and drivers that allocate\n"
+		     "malloc grew by 512.0 KiB/s in 4 s: 'ebeam record --mode malloc --leak -d 1m "
+		     "-f text'\n");
+	page_close(&p);
+	mem_view_json(page_open_json(&p), &a, &(struct table_options){0});
+	page_has(&p, "\"blocks_size_per_s\": 1048576, \"blocks_per_s\": 256, "
+		     "\"blocks_size_grew\": 4194304}");
+	page_close(&p);
+}
+
 static void mem_shows_atoms(void **state)
 {
 	static const struct mem_atom rows[] = {{12, "'a b'"}, {11, NULL}, {10, "c"}};
@@ -208,6 +259,7 @@ int main(void)
 		cmocka_unit_test(mem_has_what_is_in_no_other_row),
 		cmocka_unit_test(mem_json_has_null_for_what_is_not_known),
 		cmocka_unit_test(mem_grows),
+		cmocka_unit_test(allocators_grow),
 		cmocka_unit_test(mem_shows_atoms),
 		cmocka_unit_test(mem_shows_persistent_terms),
 	};
