@@ -62,6 +62,7 @@ struct walk {
 	struct keytab seen; /* carriers, and sentinels of pools */
 	uint32_t tag_size;  /* bytes at the end of a tagged block */
 	VEC(struct carrier_tag) tags;
+	VEC(struct carrier_extent) extents;
 	/* The window: bytes of the node's memory, at addresses start .. start + len - 1. */
 	uint8_t *bytes;
 	raddr start;
@@ -120,6 +121,12 @@ static bool add_tag(struct walk *w, const uint8_t *end, uint64_t size)
 	return true;
 }
 
+static void add_extent(struct walk *w, raddr at, uint64_t size)
+{
+	if (w->v->extents && w->extents.len < CARRIER_TAGS_MAX)
+		vec_push(&w->extents, ((struct carrier_extent){at, size}));
+}
+
 enum outcome { WALKED, TORN, UNREADABLE };
 
 /* The block of a carrier for one. */
@@ -137,6 +144,7 @@ static enum outcome walk_single(struct walk *w, struct carrier *c)
 		return TORN;
 	c->blocks = 1;
 	c->blocks_size = size;
+	add_extent(w, at, size);
 	if (!w->v->type_bits || !(header & BLOCK_TAGGED))
 		return WALKED;
 	if (size < 8 + w->tag_size)
@@ -196,6 +204,7 @@ static enum outcome walk_blocks(struct walk *w, struct carrier *c, uint64_t head
 		} else {
 			c->blocks++;
 			c->blocks_size += size;
+			add_extent(w, at, size);
 		}
 		offset += size;
 		if (header & BLOCK_LAST)
@@ -231,7 +240,7 @@ static enum outcome try_carrier(struct walk *w, struct carrier *c, const struct 
 	uint64_t header;
 
 	c->blocks = c->blocks_size = c->free_blocks = c->free_size = c->largest_free = 0;
-	w->tags.len = 0;
+	w->tags.len = w->extents.len = 0;
 	w->len = 0; /* reads it anew */
 	if (mem_read_u64(w->n->mem, c->address + (raddr)w->l->carrier_chdr, &header) != 0)
 		return UNREADABLE;
@@ -257,6 +266,7 @@ static void walk_carrier(struct walk *w, raddr addr, const struct instance *in, 
 	w->count->unreadable += got == UNREADABLE;
 	if (got == TORN && c.size <= CARRIER_SIZE_MAX)
 		w->count->torn_size += c.size;
+	c.extents = c.blocks && w->extents.len == c.blocks ? w->extents.data : NULL;
 	if (got == WALKED)
 		w->v->carrier(w->v->ctx, &c, w->tags.data, w->tags.len);
 }
@@ -406,6 +416,7 @@ int carriers_walk(struct beam_node *n, const struct allocators *a, const struct 
 	keytab_free(&w.of_address);
 	keytab_free(&w.seen);
 	vec_free(&w.tags);
+	vec_free(&w.extents);
 	free(w.instances);
 	free(w.bytes);
 	if (nr > 0 || a->v.len == 0)

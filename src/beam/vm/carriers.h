@@ -20,7 +20,7 @@
 
 /* Limits of what is walked: lists that are longer have a cycle or are not carriers. */
 #define CARRIERS_MAX	 (1u << 23)
-#define CARRIER_TAGS_MAX (1u << 23) /* tagged blocks in one carrier */
+#define CARRIER_TAGS_MAX (1u << 23) /* blocks in one carrier that are given to a visitor */
 
 /* Carrier_t.chdr of erl_alloc_util.h: size | flags; Carrier_t.allctr: address | flags. */
 #define CARRIER_FLAGS	 7ull /* Unit_t has 8 bytes */
@@ -37,6 +37,12 @@ struct carrier_options {
 	uint64_t lmbcs;	    /* bytes: largest carrier for many blocks */
 };
 
+/* An allocated block: from its header on; bytes. */
+struct carrier_extent {
+	raddr addr;
+	uint64_t size;
+};
+
 /* Sizes are bytes, with headers. */
 struct carrier {
 	const struct allocator *owner; /* whose it is; in the pool: who created it */
@@ -46,6 +52,8 @@ struct carrier {
 	uint64_t free_blocks, free_size, largest_free;
 	bool single; /* for one block */
 	bool pooled; /* abandoned, in the pool of carriers */
+	/* The allocated blocks, by address, if carriers_visitor.extents; NULL: too many. */
+	const struct carrier_extent *extents;
 };
 
 /* A block that says who allocated it, as determine_alloc_tag() and set_alloc_tag() of
@@ -60,7 +68,8 @@ struct carrier_tag {
 };
 
 struct carriers_visitor {
-	bool heads; /* only where carriers are and how large: no blocks are read or counted */
+	bool extents; /* fills carrier.extents */
+	bool heads;   /* only where carriers are and how large: no blocks are read or counted */
 	/* Called for each carrier that was read whole; tags are those of its blocks, if
 	 * type_bits. */
 	void (*carrier)(void *ctx, const struct carrier *c, const struct carrier_tag *tags,

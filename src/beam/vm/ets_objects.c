@@ -68,7 +68,15 @@ struct walk {
 	void (*visit)(void *arg, raddr first, const uint64_t *words, size_t nr);
 	void *arg;
 	uint64_t *words;
+	/* ets_memory_walk(): the same. */
+	void (*visit_at)(void *arg, raddr at);
 };
+
+static void visit_memory(struct walk *w, raddr at)
+{
+	if (w->visit_at)
+		w->visit_at(w->arg, at);
+}
 
 static bool is_done(const struct walk *w)
 {
@@ -138,6 +146,9 @@ static int add_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
 	if (!HEADER_IS_TUPLE(header) || HEADER_ARITY(header) < w->t->keypos ||
 	    HEADER_ARITY(header) >= MAX_WORDS)
 		return -EBADMSG;
+	visit_memory(w, dbterm);
+	if (w->visit_at)
+		return 0;
 	if (w->visit)
 		return visit_object(w, dbterm, bytes);
 	if (w->t->compressed)
@@ -241,6 +252,7 @@ static int walk_hash(struct walk *w)
 			rc = mem_read(w->n->mem, addr, heads, 8 * nr);
 		if (rc)
 			return torn(w, rc);
+		visit_memory(w, addr);
 		for (uint64_t i = 0; i < nr && !is_done(w) && !rc; i++)
 			rc = walk_chain(w, heads[i], bucket + i);
 		if (rc)
@@ -307,7 +319,10 @@ static int walk_catree(struct walk *w)
 			     : mem_read(w->n->mem, node, bytes, sizeof(bytes));
 		if (rc) {
 			rc = torn(w, rc);
-		} else if (bytes[CATREE_IS_BASE]) {
+			continue;
+		}
+		visit_memory(w, node);
+		if (bytes[CATREE_IS_BASE]) {
 			rc = walk_tree(w, bytes_u64(bytes, CATREE_BASE_ROOT));
 		} else {
 			vec_push(&stack, bytes_u64(bytes, CATREE_RIGHT));
@@ -356,6 +371,27 @@ int ets_off_heap_walk(struct beam_node *n, const struct ets_table *t,
 
 	*torn += none.torn;
 	free(w.words);
+	return rc;
+}
+
+int ets_memory_walk(struct beam_node *n, const struct ets_table *t, size_t max,
+		    void (*visit)(void *arg, raddr at), void *arg, uint64_t *torn, bool *cut)
+{
+	struct ets_objects none = {0};
+	struct walk w = {.n = n,
+			 .t = t,
+			 .out = &none,
+			 .max = 1, /* of `none`, which stays empty */
+			 .nodes_left = max,
+			 .visit_at = visit,
+			 .arg = arg};
+	int rc;
+
+	visit(arg, t->addr);
+	visit(arg, t->root);
+	rc = walk_table(&w);
+	*torn += none.torn;
+	*cut |= w.nodes_left == 0;
 	return rc;
 }
 

@@ -29,6 +29,12 @@ struct ets_objects {
 /* Reads at most `max` objects.  0, or negative errno (-ESRCH: the node has exited). */
 int ets_objects_read(struct beam_node *n, const struct ets_table *t, size_t max,
 		     struct ets_objects *out);
+/* Calls visit() with addresses in all blocks of memory of the table that are found: itself, its
+ * buckets or inner nodes, and at most `max` objects.  *torn and result as above; *cut: there are
+ * more objects. */
+int ets_memory_walk(struct beam_node *n, const struct ets_table *t, size_t max,
+		    void (*visit)(void *arg, raddr at), void *arg, uint64_t *torn, bool *cut);
+
 void ets_objects_free(struct ets_objects *o);
 
 /* Calls visit() for each object that refers to data outside of the table, as to binaries: `first`

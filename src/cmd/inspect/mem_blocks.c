@@ -29,8 +29,28 @@ int mem_blocks_close(struct mem_blocks *m, int rc, struct error *err)
 	return watch_close(&m->ctx->opt, m->node, rc, err);
 }
 
-#define WARNINGS     3
+#define WARNINGS     6
 #define WARNING_SIZE 160
+
+/* What is missing of who has blocks. */
+static size_t find_more(const struct mem_holders *h, char texts[WARNINGS][WARNING_SIZE], size_t nr)
+{
+	if (h->unreadable)
+		snprintf(texts[nr++], WARNING_SIZE,
+			 "%" PRIu64 " mailboxes, lists or tables changed while they were read: "
+			 "some of their blocks may count as other",
+			 h->unreadable);
+	if (h->cut)
+		snprintf(texts[nr++], WARNING_SIZE,
+			 "a list or table is too long to be read to its end: others of its blocks "
+			 "count as other");
+	if (h->carriers.left_out)
+		snprintf(texts[nr++], WARNING_SIZE,
+			 "%" PRIu64 " carriers are not looked at for who has their blocks: there "
+			 "are more than 4,194,304 of these",
+			 h->carriers.left_out);
+	return nr;
+}
 
 /* Returns how many there are. */
 static size_t find_warnings(const struct mem_blocks *m, char texts[WARNINGS][WARNING_SIZE])
@@ -54,7 +74,7 @@ static size_t find_warnings(const struct mem_blocks *m, char texts[WARNINGS][WAR
 			 " lists of carriers changed while they were read: some carriers "
 			 "may be left out",
 			 c->lists_truncated);
-	return nr;
+	return m->holders ? find_more(m->holders, texts, nr) : nr;
 }
 
 void mem_blocks_warn(const struct mem_blocks *m)
@@ -75,6 +95,8 @@ int mem_blocks_end_json(const struct mem_blocks *m, struct jsonw *w, struct erro
 		{"torn_size", m->count.torn_size},
 		{"unreadable", m->count.unreadable + m->allocators.unreadable},
 		{"lists_truncated", m->count.lists_truncated},
+		{"holders_unreadable", m->holders ? m->holders->unreadable : 0},
+		{"carriers_left_out", m->holders ? m->holders->carriers.left_out : 0},
 	};
 	char texts[WARNINGS][WARNING_SIZE];
 	const char *warnings[WARNINGS];

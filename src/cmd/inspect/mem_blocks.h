@@ -6,6 +6,7 @@
 
 #include "beam/vm/carriers.h"
 #include "cmd/command/command.h"
+#include "cmd/inspect/mem_holders.h"
 #include "cmd/run/target.h"
 
 struct mem_blocks {
@@ -13,6 +14,7 @@ struct mem_blocks {
 	struct beam_node *node;
 	struct allocators allocators;
 	struct carriers_count count;
+	const struct mem_holders *holders; /* --carriers; else NULL */
 };
 
 /* Opens the node and reads its allocators; on failure nothing needs to be closed. */

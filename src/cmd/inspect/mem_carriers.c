@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ebeam mem --carriers`: how full the carriers of the allocators are, by a walk through them. */
+/* `ebeam mem --carriers`: how full the carriers of the allocators are, by a walk through them, and
+ * who has the blocks in those of which little is in use. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/compiler.h"
 #include "cmd/inspect/mem_blocks.h"
+#include "cmd/inspect/mem_holders.h"
 #include "cmd/output/render.h"
 #include "view/inspect/carriers_view.h"
 
 struct reading {
 	VEC(struct carriers_row) rows;
+	struct mem_holders holders;
 };
 
 static void add_carrier(void *ctx, const struct carrier *c, const struct carrier_tag *tags,
@@ -29,6 +32,7 @@ static void add_carrier(void *ctx, const struct carrier *c, const struct carrier
 	r->blocks_size += c->blocks_size;
 	r->free_blocks += c->free_blocks;
 	r->largest_free = MAX(r->largest_free, c->largest_free);
+	sparse_add(&v->holders.carriers, c);
 }
 
 /* A row for each type, with the flags of its last instance: instance 0 may have others. */
@@ -56,12 +60,16 @@ static void make_rows(struct reading *v, struct mem_blocks *m)
 static int write_answer(struct mem_blocks *m, const struct reading *v,
 			const struct table_options *o, struct error *err)
 {
-	struct carriers_answer answer = {.types = carriers_table};
+	struct carriers_answer answer = {.types = carriers_table,
+					 .holders = carriers_holders_table,
+					 .percent = SPARSE_PERCENT};
 	struct jsonw w = JSONW(m->ctx->out);
 	int rc;
 
 	answer.types.rows = v->rows.data;
 	answer.types.nr_rows = v->rows.len;
+	answer.holders.rows = v->holders.rows.data;
+	answer.holders.nr_rows = v->holders.rows.len;
 	if (m->ctx->opt.json) {
 		target_json_begin(&w, m->ctx, m->node);
 		carriers_view_json(&w, &answer, o);
@@ -75,8 +83,8 @@ static int write_answer(struct mem_blocks *m, const struct reading *v,
 int cmd_mem_carriers(struct command_context *ctx, struct error *err)
 {
 	struct table_options options = render_table_options(ctx, "unused");
-	struct reading v = {0};
-	struct carriers_visitor visitor = {.carrier = add_carrier, .ctx = &v};
+	struct reading v = {.holders.carriers = SPARSE_CARRIERS_INIT};
+	struct carriers_visitor visitor = {.carrier = add_carrier, .ctx = &v, .extents = true};
 	struct mem_blocks m;
 	int rc = table_check(&carriers_table, &options, err);
 
@@ -85,7 +93,13 @@ int cmd_mem_carriers(struct command_context *ctx, struct error *err)
 		return rc;
 	make_rows(&v, &m);
 	rc = carriers_walk(m.node, &m.allocators, &visitor, &m.count, err);
+	if (!rc) {
+		sparse_order(&v.holders.carriers);
+		rc = mem_holders_find(&v.holders, m.node, err);
+	}
+	m.holders = &v.holders;
 	rc = rc ? rc : write_answer(&m, &v, &options, err);
 	vec_free(&v.rows);
+	mem_holders_free(&v.holders);
 	return mem_blocks_close(&m, rc, err);
 }

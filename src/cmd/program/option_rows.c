@@ -343,7 +343,7 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_ATOMS] = {0, "atoms", NULL,
 		"the newest atoms", NULL, FLAG(atoms)},
 	[OPTION_CARRIERS] = {0, "carriers", NULL,
-		"how full the allocators' carriers are, and the largest free blocks", NULL,
+		"how full the allocators' carriers are, and who has the blocks in them", NULL,
 		FLAG(carriers)},
 	[OPTION_TAGS] = {0, "tags", NULL,
 		"blocks by who allocated them, and type", NULL,

@@ -299,6 +299,122 @@ static void write_advice(FILE *f, const struct carriers_row *r, bool *begun)
 	}
 }
 
+/* ---- who has the blocks ---------------------------------------------------------------------- */
+
+#define HOLDERS_SHOWN 10
+#define HOLDERS_SAID  3
+
+#define HOLDER_FIELD(name, title, type, member)                                                    \
+	TABLE_FIELD(name, title, type, struct carriers_holder, member)
+
+static void col_holder(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct carriers_holder *h = row;
+
+	(void)ctx;
+	strbuf_addstr(out, h->holder ? h->holder : "(other)");
+}
+
+static void col_holders(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct carriers_holder *h = row;
+
+	(void)ctx;
+	if (h->holders)
+		cell_count(out, h->holders);
+}
+
+static void json_holder(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	(void)ctx;
+	jsonw_string(w, name, ((const struct carriers_holder *)row)->holder);
+}
+
+static const struct table_column holder_columns[] = {
+	{HOLDER_FIELD("allocator", "ALLOCATOR", TEXT, allocator)},
+	{.name = "holder", .title = "WHO", .text = col_holder, .json = json_holder},
+	{HOLDER_FIELD("kind", "KIND", TEXT, kind)},
+	{HOLDER_FIELD("holders", "NUMBER", COUNT, holders), .text = col_holders},
+	{HOLDER_FIELD("unused", "UNUSED", BYTES, in.unused)},
+	{HOLDER_FIELD("carriers", "CARRIERS", COUNT, in.carriers)},
+	{HOLDER_FIELD("carriers_size", "CARRIERS SIZE", BYTES, in.size)},
+	{HOLDER_FIELD("alone", "ALONE", COUNT, alone)},
+	{HOLDER_FIELD("blocks", "BLOCKS", COUNT, blocks)},
+	{HOLDER_FIELD("blocks_size", "BLOCKS SIZE", BYTES, blocks_size)},
+	{0},
+};
+
+const struct table carriers_holders_table = {.columns = holder_columns,
+					     .row_size = sizeof(struct carriers_holder)};
+
+/* "900 processes of import_batch:row/1 keep 47 carriers of eheap_alloc with 286.1 MiB: 18.9 MiB in
+ * use, 17.8 MiB of it theirs; in 38 nobody else has a block" */
+static void write_keeper(FILE *f, const struct carriers_holder *h)
+{
+	char size[32], used[32], theirs[32];
+	struct strbuf text = STRBUF_INIT;
+
+	cell_count(&text, h->holders);
+	strbuf_addf(&text, " %s", h->kind);
+	if (h->holders != 1)
+		strbuf_addstr(&text, *h->kind == 'p' ? "es" : "s");
+	strbuf_addf(&text, *h->kind == 'p' && h->holders != 1 ? " of %s keep" : " %s %s", h->holder,
+		    h->holders == 1 ? "keeps" : "keep");
+	strbuf_addf(&text, " %" PRIu64 " carriers of %s with %s: %s in use, %s of it theirs",
+		    h->in.carriers, h->allocator,
+		    units_format_bytes(h->in.size, size, sizeof(size)),
+		    units_format_bytes(h->in.size - h->in.unused, used, sizeof(used)),
+		    units_format_bytes(h->blocks_size, theirs, sizeof(theirs)));
+	if (h->alone)
+		strbuf_addf(&text, "; in %" PRIu64 " nobody else has a block", h->alone);
+	table_line(f, "%s", text.buf);
+	strbuf_free(&text);
+}
+
+/* Those that keep much; but the first, only if there are carriers that nobody else keeps. */
+static int write_keepers(FILE *f, const struct carriers_answer *a, bool *begun, struct error *err)
+{
+	const struct table_options o = {.sort = "unused"};
+	const struct carriers_holder *rows = a->holders.rows;
+	unsigned int said = 0;
+	size_t *order, nr;
+	int rc;
+
+	if (a->holders.nr_rows == 0)
+		return 0;
+	rc = table_order(&a->holders, &o, &order, &nr, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < nr && said < HOLDERS_SAID; i++) {
+		const struct carriers_holder *h = &rows[order[i]];
+
+		if (!h->holder || h->in.unused < WORTH || (said && !h->alone))
+			continue;
+		if (!*begun)
+			fputc('\n', f);
+		*begun = true;
+		said++;
+		write_keeper(f, h);
+	}
+	free(order);
+	return 0;
+}
+
+static int write_holders(FILE *f, const struct carriers_answer *a, const struct table_options *o,
+			 struct error *err)
+{
+	const struct table_options options = {.sort = "unused",
+					      .limit = o->limit,
+					      .width = o->width,
+					      .color = o->color,
+					      .write_more = true};
+	char heading[64];
+
+	snprintf(heading, sizeof(heading),
+		 "Who has blocks in carriers with less than %u%% in use\n", a->percent);
+	return table_write_below(f, heading, &a->holders, &options, HOLDERS_SHOWN, err);
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 int carriers_view_write(FILE *f, const struct carriers_answer *a, const struct table_options *o,
@@ -321,15 +437,18 @@ int carriers_view_write(FILE *f, const struct carriers_answer *a, const struct t
 		sum.unused += rows[i].all.unused;
 	}
 	cell_count(&count, sum.carriers);
-	fprintf(f, "%s carriers hold %s, %s of it unused (%.1f%% used)\n\n", count.buf,
+	fprintf(f, "%s carriers hold %s, %s of it unused (%.1f%% used)\n", count.buf,
 		units_format_bytes(sum.size, carriers, sizeof(carriers)),
 		units_format_bytes(sum.unused, unused, sizeof(unused)), 100 * use_of(&sum));
 	options.write_more = true;
-	rc = table_write(f, &a->types, &options, err);
+	for (size_t i = 0; i < nr; i++)
+		write_advice(f, &rows[order[i]], &begun);
+	rc = write_keepers(f, a, &begun, err);
+	fputc('\n', f);
+	rc = rc ? rc : table_write(f, &a->types, &options, err);
+	rc = rc ? rc : write_holders(f, a, o, err);
 	fputc('\n', f);
 	rc = rc ? rc : write_bands(f, rows, order, nr, o, err);
-	for (size_t i = 0; !rc && i < nr; i++)
-		write_advice(f, &rows[order[i]], &begun);
 	strbuf_free(&count);
 	free(order);
 	return rc;
@@ -338,7 +457,11 @@ int carriers_view_write(FILE *f, const struct carriers_answer *a, const struct t
 void carriers_view_json(struct jsonw *w, const struct carriers_answer *a,
 			const struct table_options *o)
 {
+	static const struct table_options by_unused = {.sort = "unused"};
+
 	jsonw_begin_object(w, "data");
 	table_json_rows(w, "carriers", &a->types, o);
+	jsonw_uint(w, "sparse_below", a->percent);
+	table_json_rows(w, "holders", &a->holders, &by_unused);
 	jsonw_end_object(w);
 }

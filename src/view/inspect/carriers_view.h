@@ -24,11 +24,25 @@ struct carriers_row {
 	uint64_t acul, sbct, lmbcs;
 };
 
+/* Who has blocks of an allocator in carriers of which little is in use. */
+struct carriers_holder {
+	const char *allocator;
+	const char *kind;	/* "process", "table", "other" */
+	const char *holder;	/* a name, which alike processes share; NULL: `other` */
+	uint64_t holders;	/* processes or tables; 0: `other` */
+	struct carriers_sum in; /* carriers in which they have a block */
+	uint64_t alone;		/* of these, those in which nobody else has one */
+	uint64_t blocks, blocks_size;
+};
+
 struct carriers_answer {
-	struct table types; /* the columns of carriers_table; a row for each allocator */
+	struct table types;   /* the columns of carriers_table; a row for each allocator */
+	struct table holders; /* of carriers_holders_table */
+	unsigned int percent; /* of these carriers less than that is in use */
 };
 
 extern const struct table carriers_table; /* its columns; the caller sets the rows */
+extern const struct table carriers_holders_table;
 
 void carriers_row_add(struct carriers_row *r, uint64_t size, uint64_t blocks_size, bool single,
 		      bool pooled);

@@ -30,7 +30,7 @@ static void carriers_by_use(void **state)
 {
 	struct carriers_row rows[] = {row_of("ets_alloc"), row_of("eheap_alloc"),
 				      row_of("ll_alloc")};
-	struct carriers_answer a = {.types = carriers_table};
+	struct carriers_answer a = {.types = carriers_table, .holders = carriers_holders_table};
 	struct page p;
 
 	UNUSED(state);
@@ -69,6 +69,7 @@ static void carriers_by_use(void **state)
 		 "\"unused\": 8192}, {\"from\": 10,");
 	page_has(&p, "\"acul\": 60, \"sbct\": 524288, \"lmbcs\": 5242880,");
 	page_has(&p, "\"flags\": []");
+	page_has(&p, "\"sparse_below\": 0, \"holders\": []");
 	page_close(&p);
 }
 
@@ -129,7 +130,7 @@ static void flags_only_where_figures_say_so(void **state)
 static void lines_about_flags(void **state)
 {
 	struct carriers_row r = row_of("eheap_alloc");
-	struct carriers_answer a = {.types = carriers_table};
+	struct carriers_answer a = {.types = carriers_table, .holders = carriers_holders_table};
 	struct page p;
 
 	UNUSED(state);
@@ -143,6 +144,70 @@ static void lines_about_flags(void **state)
 		     "and other instances cannot take these: carriers do not migrate\n"
 		     "+MHlmbcs: 40 carriers with less than 30% in use keep 160.0 MiB; smaller ones "
 		     "(now up to 5.0 MiB) are empty sooner, and given back\n");
+	page_close(&p);
+}
+
+/* Who keeps much is said first; who has blocks only beside others is not. */
+static void holders_of_blocks(void **state)
+{
+	const struct carriers_holder holders[] = {
+		{.allocator = "eheap_alloc",
+		 .kind = "other",
+		 .in = {9, 90 * MIB, 80 * MIB},
+		 .blocks = 10,
+		 .blocks_size = 1024},
+		{.allocator = "eheap_alloc",
+		 .kind = "process",
+		 .holder = "my_batch:row/1",
+		 .holders = 900,
+		 .in = {40, 200 * MIB, 180 * MIB},
+		 .alone = 38,
+		 .blocks = 1800,
+		 .blocks_size = 19 * MIB},
+		{.allocator = "eheap_alloc",
+		 .kind = "process",
+		 .holder = "beside",
+		 .holders = 1,
+		 .in = {8, 64 * MIB, 60 * MIB},
+		 .blocks = 1,
+		 .blocks_size = 1024},
+		{.allocator = "ets_alloc",
+		 .kind = "table",
+		 .holder = "cache",
+		 .holders = 1,
+		 .in = {4, 20 * MIB, 19 * MIB},
+		 .alone = 4,
+		 .blocks = 99,
+		 .blocks_size = MIB},
+	};
+	struct carriers_row row = row_of("eheap_alloc");
+	struct carriers_answer a = {
+		.types = carriers_table, .holders = carriers_holders_table, .percent = 30};
+	struct page p;
+
+	UNUSED(state);
+	a.types.rows = &row;
+	a.types.nr_rows = 1;
+	a.holders.rows = holders;
+	a.holders.nr_rows = ARRAY_SIZE(holders);
+	assert_int_equal(carriers_view_write(page_open(&p), &a, &(struct table_options){0}, NULL),
+			 0);
+	page_has(&p, "\n\n900 processes of my_batch:row/1 keep 40 carriers of eheap_alloc with "
+		     "200.0 MiB: 20.0 MiB in use, 19.0 MiB of it theirs; in 38 nobody else has a "
+		     "block\n"
+		     "1 table cache keeps 4 carriers of ets_alloc with 20.0 MiB: 1.0 MiB in use, "
+		     "1.0 MiB of it theirs; in 4 nobody else has a block\n\n"
+		     "ALLOCATOR ");
+	page_has(&p, "\nWho has blocks in carriers with less than 30% in use\n"
+		     "ALLOCATOR    WHO             KIND     NUMBER     UNUSED  CARRIERS  CARRIERS "
+		     "SIZE  ALONE  BLOCKS  BLOCKS SIZE\n"
+		     "eheap_alloc  my_batch:row/1  process     900  180.0 MiB        40      200.0 "
+		     "MiB     38   1,800     19.0 MiB\n"
+		     "eheap_alloc  (other)         other         -   80.0 MiB ");
+	page_close(&p);
+	carriers_view_json(page_open_json(&p), &a, &(struct table_options){0});
+	page_has(&p, "{\"allocator\": \"eheap_alloc\", \"holder\": null, \"kind\": \"other\", "
+		     "\"holders\": 0, \"unused\": 83886080, \"carriers\": 9, ");
 	page_close(&p);
 }
 
@@ -319,6 +384,7 @@ int main(void)
 		cmocka_unit_test(carriers_by_use),
 		cmocka_unit_test(flags_only_where_figures_say_so),
 		cmocka_unit_test(lines_about_flags),
+		cmocka_unit_test(holders_of_blocks),
 		cmocka_unit_test(blocks_by_origin),
 		cmocka_unit_test(blocks_by_owner),
 		cmocka_unit_test(blocks_grow),
