@@ -6,6 +6,7 @@ The node asks itself ten times a second, and keeps the answers; between them it 
 reads.  All must be equal to the byte, but for what the question itself allocates (heap fragments,
 signals, jobs of schedulers).
 """
+import json
 import time
 
 from harness import Skip, case, check, check_equal
@@ -261,6 +262,95 @@ def counted_blocks(ctx, node):
     return sum(row["blocks"] for row in rows if row["type"] == "ets_alloc")
 
 
+def sparse_of(row):
+    """What of a row is in carriers with less than 30 % in use."""
+    return {key: sum(band[key] for band in row["use"][:3]) for key in ("carriers", "carriers_size", "unused")}
+
+
+def check_holders(data):
+    """Holders by allocator and name; no row has more than there is."""
+    sparse = {name: sparse_of(row) for name, row in by_type(data["carriers"]).items()}
+    check_equal(data["sparse_below"], 30, "sparse_below")
+    for row in data["holders"]:
+        check(all(row[key] <= sparse[row["allocator"]][key] for key in ("carriers", "carriers_size", "unused")),
+              f"{row}, {sparse[row['allocator']]}")
+        check(row["alone"] <= row["carriers"] <= row["blocks"], f"{row}")
+        check((row["holder"] is None) == (row["holders"] == 0) == (row["kind"] == "other"), f"{row}")
+    for name, sums in sparse.items():
+        rows = [row for row in data["holders"] if row["allocator"] == name]
+        check(sum(row["alone"] for row in rows) <= sums["carriers"], f"{name}: {rows}")
+    holders = {(row["allocator"], row["holder"]): row for row in data["holders"]}
+    check_equal(len(holders), len(data["holders"]), "holders listed twice")
+    return holders, sparse
+
+
+@case("who keeps carriers after a rush: processes of one function, as many and as large as the node says")
+def keepers(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    truth = node.ask("alloc_facts", "rush", 6000, 10)
+    holders, sparse = check_holders(read(ctx, node, "--carriers")["data"])
+    row, heaps = holders[("eheap_alloc", "alloc_facts:row/2")], sparse["eheap_alloc"]
+    check(heaps["carriers"] > 5, f"no carriers that little is used of: {heaps}")
+    # Some are in carriers that more is used of; a heap has a header, and the list of its process another block.
+    check(0.8 * truth["kept"] <= row["holders"] <= truth["kept"], f"{row}, {truth}")
+    check(0.8 * truth["heaps"] <= row["blocks_size"] <= 1.05 * truth["heaps"], f"{row}, {truth}")
+    check(row["unused"] >= 0.8 * heaps["unused"], f"{row}, {heaps}")
+    lines = ctx.ebeam.ok("mem", "-p", node.os_pid, "--carriers").out.splitlines()
+    said = [line for line in lines if " processes of alloc_facts:row/2 keep " in line]
+    check_equal(len(said), 1, str(lines))
+    check(lines.index(said[0]) < [line.startswith("ALLOCATOR ") for line in lines].index(True), str(lines))
+    print(f"    {row['holders']} of {truth['kept']} in {row['carriers']} of {heaps['carriers']} carriers, "
+          f"{row['blocks_size']} of {truth['heaps']} bytes")
+
+
+@case("who keeps carriers: a table and a process with binaries")
+def keepers_of_other_kinds(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    node.ask("alloc_facts", "fill", 60000)
+    node.ask("alloc_facts", "thin", 50)
+    holders, sparse = check_holders(read(ctx, node, "--carriers")["data"])
+    kept = 60000 // 50
+    binaries, table = holders[("binary_alloc", "alloc_holder")], holders[("ets_alloc", "alloc_table")]
+    check_equal([binaries["kind"], binaries["holders"]], ["process", 1], "binaries")
+    check_equal([table["kind"], table["holders"]], ["table", 1], "table")
+    check(0.8 * kept <= binaries["blocks"] <= kept + 5, f"{binaries}")
+    # With its buckets.
+    check(0.5 * kept <= table["blocks"] <= 1.2 * kept, f"{table}, {sparse['ets_alloc']}")
+    check(binaries["unused"] >= 0.8 * sparse["binary_alloc"]["unused"], f"{binaries}, {sparse['binary_alloc']}")
+    rest = {name: holders.get((name, None), {"blocks": 0})["blocks"] for name in ("binary_alloc", "ets_alloc")}
+    print(f"    {binaries['blocks']} binaries and {table['blocks']} blocks of the table of {kept}; others: {rest}")
+
+
+@case("--watch: bytes and blocks per second of an origin and of an allocator, as the node grows", alone=True)
+def watched_growth(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    node.ask("alloc_facts", "grow", 20000, 5)
+    for what in (("--tags",), ()):
+        begun, before = time.monotonic(), node.ask("alloc_facts", "grown")
+        out = ctx.ebeam.ok("mem", "-p", node.os_pid, "-j", "--watch", "1s", "-d", "4500ms", *what).out
+        rate = (node.ask("alloc_facts", "grown") - before) / (time.monotonic() - begun)
+        answers = [json.loads(line)["data"] for line in out.splitlines()]
+        check(len(answers) >= 4, f"{len(answers)} answers")
+        key = "tags" if what else "allocators"
+        rows = [[row for row in answer[key] if row["type"] == ("binary" if what else "binary_alloc")]
+                for answer in answers]
+        check(all(row["blocks_per_s"] is None and row["blocks_size_grew"] is None for row in rows[0]), f"{rows[0]}")
+        seen = [sum(row["blocks_per_s"] for row in answer) for answer in rows[1:]]
+        sizes = [sum(row["blocks_size_per_s"] for row in answer) for answer in rows[1:]]
+        mean = sum(seen) / len(seen)
+        check(0.7 * rate <= mean <= 1.3 * rate, f"{seen} blocks per second, node {rate}")
+        check(0.95 * 20000 * mean <= sum(sizes) / len(sizes) <= 1.05 * 20100 * mean, f"{sizes} bytes, {seen} blocks")
+        grew = sum(row["blocks_size"] for row in rows[-1]) - sum(row["blocks_size"] for row in rows[0])
+        check_equal(sum(row["blocks_size_grew"] for row in rows[-1]), grew, "grew")
+        print(f"    {what}: {mean:.1f} blocks per second, node {rate:.1f}")
+    lines = ctx.ebeam.ok("mem", "-p", node.os_pid, "--watch", "500ms", "-d", "1800ms").out.splitlines()
+    check(any(line.startswith("binary_alloc grew by ") and "ebeam bin" in line for line in lines), str(lines))
+    first = [line.split()[0] for n, line in enumerate(lines) if n and lines[n - 1].startswith("ALLOCATOR ")]
+    check_equal(first[-1], "binary_alloc", str(lines))
+    refused = ctx.ebeam.run("mem", "-p", node.os_pid, "-s", "blocks_per_s")
+    check_equal(refused.code, 2, str(refused))
+
+
 @case("text, columns and order; two questions at once", otp="one")
 def text(ctx):
     node = ctx.node
@@ -268,8 +358,9 @@ def text(ctx):
                          "-c", "type,carriers_size").out.splitlines()
     check(" carriers hold " in lines[0], lines[0])
     rows = sorted(read(ctx, node, "--carriers")["data"]["carriers"], key=lambda r: -r["carriers_size"])
-    check_equal([line.split()[0] for line in lines[3:6]], [r["type"] for r in rows[:3]], "largest first")
-    check(lines[6].startswith("(3 of "), lines[6])
+    table = lines.index(next(line for line in lines if line.startswith("ALLOCATOR ")))
+    check_equal([line.split()[0] for line in lines[table + 1:table + 4]], [r["type"] for r in rows[:3]], "largest first")
+    check(lines[table + 4].startswith("(3 of "), lines[table + 4])
     lines = ctx.ebeam.ok("mem", "-p", node.os_pid, "--tags", "-n", "2").out.splitlines()
     check(lines[0].startswith("Tagged: ") and lines[1].startswith("Not tagged: "), str(lines))
     check_equal(lines[4].split()[:2], ["ORIGIN", "TYPE"], "heading")

@@ -204,6 +204,10 @@ def newest_atoms(ctx):
                 list(range(data["counts"]["atoms"]["count"] - 1, data["counts"]["atoms"]["count"] - 61, -1)), "indices")
     mine = [a["atom"] for a in data["atoms"] if a["atom"].startswith("fresh_")]
     check_equal(mine, names[::-1], "atoms")
+    data = read(ctx, node, "--atoms", "-n", 50)["data"]
+    check_equal([data["beginning"], data["beginning_atoms"]], ["fresh_", 40], "what most begin with")
+    text = ctx.ebeam.ok("mem", "-p", node.os_pid, "--atoms").out
+    check(text.endswith("\n40 of the newest 50 begin with 'fresh_'\n"), text)
     node.ask("mem_facts", "new_atoms", hex_of(NAMES))
     mine = [a["atom"] for a in read(ctx, node, "--atoms", "-n", 20)["data"]["atoms"]]
     check_equal([a for a in mine if a in WRITTEN], WRITTEN[::-1], f"{mine}")

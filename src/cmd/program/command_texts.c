@@ -350,7 +350,8 @@ const char describe_mem[] =
 	"comes first (GREW), and lines below name the command that says more. It ends at "
 	"Ctrl-C, after -d, or when the node exits; with -j it writes one object a line. --atoms "
 	"shows the newest atoms instead, newest first: atoms are never freed, so that is what "
-	"fills the table. --persistent-terms shows the keys of persistent terms, and the memory "
+	"fills the table; what most of them begin with is said below, and with --watch when the "
+	"table is full. --persistent-terms shows the keys of persistent terms, and the memory "
 	"of each; values are the users' data, and are not shown.";
 
 const char describe_alloc[] =

@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "view/table/cells.h"
 
 #define ROW(p) ((const struct mem_row *)(p))
@@ -522,9 +523,103 @@ static const struct table_column atom_columns[] = {
 
 const struct table mem_atoms_table = {.columns = atom_columns, .row_size = sizeof(struct mem_atom)};
 
+#define LEAST_ATOMS	10  /* fewer have no beginning in common */
+#define LEAST_BEGINNING 2   /* bytes */
+#define KEEP_SHARE	0.9 /* a longer beginning may have that many fewer */
+
+struct beginning {
+	const char *text; /* of one of the atoms, not ended */
+	size_t len, atoms;
+};
+
+/* Text as Erlang writes it, without the quote that some begin with. */
+static const char *bare(const struct mem_atom *a)
+{
+	return !a->text ? "" : a->text[0] == '\'' ? a->text + 1 : a->text;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static size_t count_beginning(const char *const *texts, size_t nr, const char *with, size_t len)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		count += strncmp(texts[i], with, len) == 0;
+	return count;
+}
+
+/* What most of the atoms begin with, as the one in the middle of the sorted ones does then; len 0:
+ * there is no such beginning. */
+static struct beginning find_beginning(const struct mem_atom *atoms, size_t nr)
+{
+	const char **texts = xcalloc(nr + 1, sizeof(*texts));
+	struct beginning found = {.len = 0};
+	size_t least, count;
+
+	for (size_t i = 0; i < nr; i++)
+		texts[i] = bare(&atoms[i]);
+	qsort(texts, nr, sizeof(*texts), by_text);
+	found.text = texts[nr / 2];
+	count = nr < LEAST_ATOMS ? 0 : count_beginning(texts, nr, found.text, LEAST_BEGINNING);
+	least = (size_t)ceil(KEEP_SHARE * (double)count);
+	if (count * 2 <= nr || strnlen(found.text, LEAST_BEGINNING) < LEAST_BEGINNING)
+		least = SIZE_MAX;
+	for (size_t len = LEAST_BEGINNING; found.text && len <= strlen(found.text); len++) {
+		unsigned char next = (unsigned char)found.text[len];
+
+		count = count_beginning(texts, nr, found.text, len);
+		if (count < least)
+			break;
+		/* Not within a character, an escape sequence, or at the quote behind. */
+		if ((next & 0xc0) == 0x80 || strchr("\\'", found.text[len - 1]))
+			continue;
+		found.len = len;
+		found.atoms = count;
+	}
+	free(texts);
+	return found;
+}
+
+/* How long until the table is full, if atoms are made as since the first answer. */
+static void write_atoms_left(FILE *f, const struct mem_answer *a)
+{
+	const struct mem_count *now = &a->counts.atoms;
+	double made;
+	char left[32];
+
+	if (!a->first || a->since_first <= 0 || now->count == UINT64_MAX ||
+	    now->limit == UINT64_MAX || now->limit < now->count)
+		return;
+	made = (double)now->count - (double)a->first->counts.atoms.count;
+	if (made <= 0)
+		return;
+	fprintf(f,
+		"%.0f new in %.0f s, %.1f/s: at this rate the table is full, and the node ends, "
+		"in %s\n",
+		made, a->since_first, made / a->since_first,
+		units_format_uptime(
+			(uint64_t)((double)(now->limit - now->count) / (made / a->since_first)),
+			left, sizeof(left)));
+}
+
+static void write_beginning(FILE *f, const struct table *atoms)
+{
+	const struct beginning b = find_beginning(atoms->rows, atoms->nr_rows);
+
+	if (b.len)
+		table_line(f, "%zu of the newest %zu begin with '%.*s'", b.atoms, atoms->nr_rows,
+			   (int)b.len, b.text);
+}
+
 void mem_atoms_json(struct jsonw *w, const struct mem_answer *a, const struct table *atoms,
 		    const struct table_options *o)
 {
+	const struct beginning b = find_beginning(atoms->rows, atoms->nr_rows);
+
 	jsonw_begin_object(w, "data");
 	json_counts(w, &a->counts);
 	if (a->watch) {
@@ -533,15 +628,26 @@ void mem_atoms_json(struct jsonw *w, const struct mem_answer *a, const struct ta
 		jsonw_end_object(w);
 	}
 	table_json_rows(w, "atoms", atoms, o);
+	if (b.len)
+		jsonw_stringn(w, "beginning", b.text, b.len);
+	else
+		jsonw_null(w, "beginning");
+	jsonw_uint(w, "beginning_atoms", b.atoms);
 	jsonw_end_object(w);
 }
 
 int mem_atoms_write(FILE *f, const struct mem_answer *a, const struct table *atoms,
 		    const struct table_options *o, struct error *err)
 {
+	int rc;
+
 	write_count(f, "atoms", &a->counts.atoms, GROWTH(a, counts.atoms.count));
+	write_atoms_left(f, a);
 	fputc('\n', f);
-	return table_write(f, atoms, o, err);
+	rc = table_write(f, atoms, o, err);
+	if (!rc)
+		write_beginning(f, atoms);
+	return rc;
 }
 
 /* ---- persistent terms ------------------------------------------------------------------------ */

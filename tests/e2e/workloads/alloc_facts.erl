@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% What a node says of its carriers, and of the blocks in them by who allocated them.
 -module(alloc_facts).
--export([watch/1, watched/0, fill/1, thin/1, functions/0, owners/1]).
+-export([watch/1, watched/0, fill/1, thin/1, functions/0, owners/1, rush/2, row/2, grow/2, grown/0]).
 
 %% Asks again and again, on a heap that never grows and is free of earlier answers: what it is told
 %% differs only by what the question itself allocates.
@@ -137,3 +137,39 @@ owners(Count) ->
                   receive stop -> {Listen, Held, Binaries} end
           end),
     receive owning -> [list_to_binary(pid_to_list(Pid)) || Pid <- Ended] end.
+
+%% A rush: Count processes of row/2 at once, of which each Keep-th lives on. Those that do: how many, and the bytes of
+%% their heaps, as the node says.
+rush(Count, Keep) ->
+    Self = self(),
+    Rows = [spawn(?MODULE, row, [N, Self]) || N <- lists:seq(1, list_to_integer(Count))],
+    [receive {ready, Row} -> true end || Row <- Rows],
+    {Kept, Ended} = lists:partition(fun({N, _}) -> N rem list_to_integer(Keep) =:= 0 end,
+                                    lists:zip(lists:seq(1, length(Rows)), Rows)),
+    Monitors = [monitor(process, Row) || {_, Row} <- Ended],
+    [exit(Row, kill) || {_, Row} <- Ended],
+    [receive {'DOWN', Monitor, _, _, _} -> true end || Monitor <- Monitors],
+    Words = [element(2, process_info(Row, total_heap_size)) || {_, Row} <- Kept],
+    #{kept => length(Kept), heaps => 8 * lists:sum(Words)}.
+
+row(N, Starter) ->
+    Data = lists:seq(1, 1200 + N rem 7 * 30),
+    Starter ! {ready, self()},
+    receive stop -> Data end.
+
+%% A process that keeps a binary of Bytes more each Ms milliseconds.
+grow(Bytes, Ms) ->
+    Grower = spawn(fun() -> grower([], list_to_integer(Bytes), list_to_integer(Ms)) end),
+    register(alloc_grower, Grower),
+    true.
+
+grower(Held, Bytes, Ms) ->
+    receive {From, grown} -> From ! {grown, length(Held)}
+    after 0 -> true
+    end,
+    timer:sleep(Ms),
+    grower([binary:copy(<<1>>, Bytes) | Held], Bytes, Ms).
+
+grown() ->
+    alloc_grower ! {self(), grown},
+    receive {grown, Count} -> Count end.

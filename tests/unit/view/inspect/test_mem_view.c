@@ -232,6 +232,70 @@ static void mem_shows_atoms(void **state)
 	page_close(&p);
 }
 
+/* The line below atoms of these names, "" = there is none. */
+static void check_beginning(const char *const *names, size_t nr, const char *want)
+{
+	struct mem_atom rows[16];
+	const struct mem_answer a = mem_answer();
+	struct table t = mem_atoms_table;
+	const char *line;
+	struct page p;
+
+	for (size_t i = 0; i < nr; i++)
+		rows[i] = (struct mem_atom){(uint32_t)i, names[i]};
+	t.rows = rows;
+	t.nr_rows = nr;
+	assert_int_equal(mem_atoms_write(page_open(&p), &a, &t, &(struct table_options){0}, NULL),
+			 0);
+	line = strstr(page_text(&p), " of the newest ");
+	assert_int_equal(line != NULL, *want != '\0');
+	if (line)
+		page_has(&p, want);
+	page_close(&p);
+}
+
+static void atoms_with_one_beginning(void **state)
+{
+	static const char *const names[] = {"cmp1a", "cmp2a", "cmp1b", "'cmp x'", "cmp9", "ok",
+					    "cmp7",  "cmp",   "cm",    NULL,	  "cmpz"};
+	static const char *const keys[] = {"user_10", "user_11", "user_12", "user_13", "user_14",
+					   "user_15", "user_16", "user_17", "user_18", "user_19"};
+	static const char *const wide[] = {"\xc3\xa4\xc3\xa4\xc3\xa4", "\xc3\xa4\xc3\xa4\xc3\xb6",
+					   "\xc3\xa4\xc3\xa4\xc3\xbc", "\xc3\xa4\xc3\xa4\xc3\x9f",
+					   "\xc3\xa4\xc3\xa4\xc3\xa4", "\xc3\xa4\xc3\xa4\xc3\xa4",
+					   "\xc3\xa4\xc3\xa4\xc3\xa4", "\xc3\xa4\xc3\xa4\xc3\xa4",
+					   "\xc3\xa4\xc3\xa4\xc3\xb6", "\xc3\xa4\xc3\xa4\xc3\xb6"};
+	static const char *const none[] = {"a", "bc", "d", "e", "f", "g", "h", "i", "j", "k"};
+
+	UNUSED(state);
+	check_beginning(names, ARRAY_SIZE(names), "\n8 of the newest 11 begin with 'cmp'\n");
+	check_beginning(keys, ARRAY_SIZE(keys), "\n10 of the newest 10 begin with 'user_1'\n");
+	check_beginning(wide, ARRAY_SIZE(wide),
+			"\n10 of the newest 10 begin with '\xc3\xa4\xc3\xa4'\n");
+	check_beginning(none, ARRAY_SIZE(none), "");
+	check_beginning(keys, 9, ""); /* too few */
+	check_beginning(NULL, 0, "");
+}
+
+static void atoms_fill_their_table(void **state)
+{
+	const struct mem_answer first = mem_answer();
+	struct mem_answer a = mem_answer();
+	struct table t = mem_atoms_table;
+	struct page p;
+
+	UNUSED(state);
+	a.watch = true;
+	a.before = a.first = &first;
+	a.seconds = a.since_first = 4;
+	a.counts.atoms.count += 2;
+	assert_int_equal(mem_atoms_write(page_open(&p), &a, &t, &(struct table_options){0}, NULL),
+			 0);
+	page_has(&p, "+0.5/s\n2 new in 4 s, 0.5/s: at this rate the table is full, and the node "
+		     "ends, in 1h39m\n\n");
+	page_close(&p);
+}
+
 static void mem_shows_persistent_terms(void **state)
 {
 	static const struct mem_persistent rows[] = {{"{a,1}", 2000, 16000}, {NULL, 3, 24}};
@@ -261,6 +325,8 @@ int main(void)
 		cmocka_unit_test(mem_grows),
 		cmocka_unit_test(allocators_grow),
 		cmocka_unit_test(mem_shows_atoms),
+		cmocka_unit_test(atoms_with_one_beginning),
+		cmocka_unit_test(atoms_fill_their_table),
 		cmocka_unit_test(mem_shows_persistent_terms),
 	};
 
