@@ -257,7 +257,7 @@ static void check_beginning(const char *const *names, size_t nr, const char *wan
 static void atoms_with_one_beginning(void **state)
 {
 	static const char *const names[] = {"cmp1a", "cmp2a", "cmp1b", "'cmp x'", "cmp9", "ok",
-					    "cmp7",  "cmp",   "cm",    NULL,	  "cmpz"};
+					    "cmp7",  "cmp",   "no",    NULL,	  "cmpz"};
 	static const char *const keys[] = {"user_10", "user_11", "user_12", "user_13", "user_14",
 					   "user_15", "user_16", "user_17", "user_18", "user_19"};
 	static const char *const wide[] = {"\xc3\xa4\xc3\xa4\xc3\xa4", "\xc3\xa4\xc3\xa4\xc3\xb6",
