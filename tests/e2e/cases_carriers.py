@@ -359,7 +359,8 @@ def text(ctx):
     check(" carriers hold " in lines[0], lines[0])
     rows = sorted(read(ctx, node, "--carriers")["data"]["carriers"], key=lambda r: -r["carriers_size"])
     table = lines.index(next(line for line in lines if line.startswith("ALLOCATOR ")))
-    check_equal([line.split()[0] for line in lines[table + 1:table + 4]], [r["type"] for r in rows[:3]], "largest first")
+    check_equal([line.split()[0] for line in lines[table + 1:table + 4]], [r["type"] for r in rows[:3]],
+                "largest first")
     check(lines[table + 4].startswith("(3 of "), lines[table + 4])
     lines = ctx.ebeam.ok("mem", "-p", node.os_pid, "--tags", "-n", "2").out.splitlines()
     check(lines[0].startswith("Tagged: ") and lines[1].startswith("Not tagged: "), str(lines))
