@@ -29,12 +29,15 @@ int mem_blocks_close(struct mem_blocks *m, int rc, struct error *err)
 	return watch_close(&m->ctx->opt, m->node, rc, err);
 }
 
-#define WARNINGS     6
-#define WARNING_SIZE 160
+#define WARNINGS     7
+#define WARNING_SIZE 240
 
 /* What is missing of who has blocks. */
 static size_t find_more(const struct mem_holders *h, char texts[WARNINGS][WARNING_SIZE], size_t nr)
 {
+	if (*h->why)
+		snprintf(texts[nr++], WARNING_SIZE, "%s: more blocks than else count as other",
+			 h->why);
 	if (h->unreadable)
 		snprintf(texts[nr++], WARNING_SIZE,
 			 "%" PRIu64 " mailboxes, lists or tables changed while they were read: "

@@ -95,7 +95,7 @@ int cmd_mem_carriers(struct command_context *ctx, struct error *err)
 	rc = carriers_walk(m.node, &m.allocators, &visitor, &m.count, err);
 	if (!rc) {
 		sparse_order(&v.holders.carriers);
-		rc = mem_holders_find(&v.holders, m.node, err);
+		mem_holders_find(&v.holders, m.node);
 	}
 	m.holders = &v.holders;
 	rc = rc ? rc : write_answer(&m, &v, &options, err);

@@ -277,17 +277,27 @@ static void choose(struct search *s)
 	}
 }
 
-static int find_all(struct search *s, struct error *err)
+static int scan_processes(struct search *s, struct error *err)
 {
 	struct process_totals totals;
-	int rc = 0;
+	char warning[256];
+	int rc;
 
-	choose(s);
-	if (s->heaps || s->binaries)
-		rc = process_source_scan(&s->source, take_processes, s, &totals, err);
-	rc = rc ? rc : take_tables(s, err);
+	if (!s->heaps && !s->binaries)
+		return 0;
+	rc = process_source_open(&s->source, s->n,
+				 PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL | PROCESS_NEEDS_INITIAL |
+					 PROCESS_NEEDS_FUNCTION,
+				 warning, sizeof(warning), err);
 	if (rc)
 		return rc;
+	rc = process_source_scan(&s->source, take_processes, s, &totals, err);
+	process_source_close(&s->source);
+	return rc;
+}
+
+static void sum_up(struct search *s)
+{
 	add_rest(s);
 	if (s->sums.len)
 		sparse_sums(&s->h->carriers, s->sums.data, s->sums.len);
@@ -300,26 +310,22 @@ static int find_all(struct search *s, struct error *err)
 		r->blocks = sum->blocks;
 		r->blocks_size = sum->blocks_size;
 	}
-	return 0;
 }
 
-int mem_holders_find(struct mem_holders *h, struct beam_node *n, struct error *err)
+void mem_holders_find(struct mem_holders *h, struct beam_node *n)
 {
 	struct search s = {.h = h, .n = n};
-	char warning[256];
-	int rc = process_source_open(&s.source, n,
-				     PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL |
-					     PROCESS_NEEDS_INITIAL | PROCESS_NEEDS_FUNCTION,
-				     warning, sizeof(warning), err);
+	struct error err = {.msg = ""};
 
-	if (rc)
-		return rc;
-	rc = find_all(&s, err);
-	process_source_close(&s.source);
+	choose(&s);
+	if (scan_processes(&s, &err) != 0)
+		snprintf(h->why, sizeof(h->why), "%.150s", err.msg);
+	if (take_tables(&s, &err) != 0)
+		snprintf(h->why, sizeof(h->why), "%.150s", err.msg);
+	sum_up(&s);
 	idmap_free(&s.row_of);
 	vec_free(&s.sums);
 	vec_free(&s.last);
-	return rc;
 }
 
 void mem_holders_free(struct mem_holders *h)

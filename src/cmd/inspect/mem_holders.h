@@ -14,10 +14,13 @@ struct mem_holders {
 	struct arena texts;  /* of rows */
 	uint64_t unreadable; /* lists, objects and tables that changed while they were read */
 	bool cut;	     /* a list or a table was not read to its end */
+	/* Why processes or tables could not be read: their blocks are in rows of others; "" = they
+	 * could. */
+	char why[160];
 };
 
 /* Fills rows. */
-int mem_holders_find(struct mem_holders *h, struct beam_node *n, struct error *err);
+void mem_holders_find(struct mem_holders *h, struct beam_node *n);
 void mem_holders_free(struct mem_holders *h);
 
 #endif
