@@ -19,6 +19,8 @@
 
 /* More objects of a table are not looked at. */
 #define OBJECTS_MAX 5000000u
+/* An allocator with less unused in its carriers is not worth a search: bytes. */
+#define SEARCH_LEAST (1u << 20)
 /* Processes that begin with this are told apart by what they are in. */
 #define ANY_CALL "erlang:apply/2"
 
@@ -28,8 +30,9 @@ struct search {
 	struct process_source source;
 	struct idmap row_of; /* of rows that are no `other` */
 	VEC(struct sparse_sum) sums;
-	VEC(uint64_t) last;	      /* by row: the process or table that was counted last */
-	bool heaps, binaries, tables; /* which allocators have such carriers */
+	VEC(uint64_t) last; /* by row: the process or table that was counted last */
+	/* In which allocators holders are looked for: of heaps, binaries, tables, structs. */
+	bool heaps, binaries, tables, structs;
 	/* The holder that is being read: rows are made when it is found to have a block. */
 	const struct process_facts *process;
 	const struct ets_table *table;
@@ -149,11 +152,12 @@ static int take_message(void *arg, const struct signal_message *m)
 	return 0;
 }
 
-static void take_heaps(struct search *s)
+static void take_memory(struct search *s)
 {
 	const struct process_facts *p = s->process;
 	struct signal_counts counts = {0};
 
+	take(s, p->addr);
 	take(s, p->heap);
 	take(s, p->old_heap);
 	take(s, p->abandoned_heap);
@@ -187,8 +191,8 @@ static int take_processes(void *arg, struct process_facts *block, size_t nr)
 
 		s->process = &block[i];
 		s->name = NULL;
-		if (s->heaps)
-			take_heaps(s);
+		if (s->heaps || s->structs)
+			take_memory(s);
 		if (!s->binaries)
 			continue;
 		off_heap_add_all(s->n, process_source_cache(&s->source), s->process, &o);
@@ -266,15 +270,17 @@ static void add_rest(struct search *s)
 	}
 }
 
-static void choose(struct search *s)
+static bool is_worth(const struct search *s, const char *type)
 {
-	for (size_t i = 0; i < s->h->carriers.v.len; i++) {
-		const char *type = s->h->carriers.v.data[i].owner->type;
+	uint64_t unused = 0;
 
-		s->heaps |= strcmp(type, "eheap_alloc") == 0;
-		s->binaries |= strcmp(type, "binary_alloc") == 0;
-		s->tables |= strcmp(type, "ets_alloc") == 0;
+	for (size_t i = 0; i < s->h->carriers.v.len; i++) {
+		const struct sparse_carrier *c = &s->h->carriers.v.data[i];
+
+		if (strcmp(c->owner->type, type) == 0)
+			unused += c->size - c->blocks_size;
 	}
+	return unused >= SEARCH_LEAST;
 }
 
 static int scan_processes(struct search *s, struct error *err)
@@ -283,7 +289,7 @@ static int scan_processes(struct search *s, struct error *err)
 	char warning[256];
 	int rc;
 
-	if (!s->heaps && !s->binaries)
+	if (!s->heaps && !s->binaries && !s->structs)
 		return 0;
 	rc = process_source_open(&s->source, s->n,
 				 PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL | PROCESS_NEEDS_INITIAL |
@@ -317,7 +323,10 @@ void mem_holders_find(struct mem_holders *h, struct beam_node *n)
 	struct search s = {.h = h, .n = n};
 	struct error err = {.msg = ""};
 
-	choose(&s);
+	s.heaps = is_worth(&s, "eheap_alloc");
+	s.binaries = is_worth(&s, "binary_alloc");
+	s.tables = is_worth(&s, "ets_alloc");
+	s.structs = is_worth(&s, "fix_alloc");
 	if (scan_processes(&s, &err) != 0)
 		snprintf(h->why, sizeof(h->why), "%.150s", err.msg);
 	if (take_tables(&s, &err) != 0)
