@@ -321,6 +321,18 @@ def keepers_of_other_kinds(ctx):
     print(f"    {binaries['blocks']} binaries and {table['blocks']} blocks of the table of {kept}; others: {rest}")
 
 
+@case("who keeps carriers: tables of each kind, with as many blocks as they have objects")
+def keepers_tables(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    truth = node.ask("alloc_facts", "tables", 60000, 20)
+    holders, _ = check_holders(read(ctx, node, "--carriers")["data"])
+    blocks = {name: holders[("ets_alloc", name)]["blocks"] for name in truth}
+    check(all(0.8 * objects <= blocks[name] <= 1.2 * objects for name, objects in truth.items()), f"{blocks}, {truth}")
+    rest = holders.get(("ets_alloc", None), {"blocks": 0})["blocks"]
+    check(rest <= 0.05 * sum(blocks.values()), f"{rest} blocks of nobody, {blocks}")
+    print(f"    {blocks} of {truth}; others: {rest}")
+
+
 @case("--watch: bytes and blocks per second of an origin and of an allocator, as the node grows", alone=True)
 def watched_growth(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))

@@ -47,7 +47,7 @@ bool sparse_find(struct sparse_carriers *s, raddr addr, struct sparse_place *out
 	struct sparse_carrier *c = nr ? &s->v.data[nr - 1] : NULL;
 	struct sparse_block *blocks;
 
-	if (!c || addr >= c->end)
+	if (!c || !c->nr || addr >= c->end)
 		return false;
 	blocks = s->blocks.data + c->first;
 	nr = COUNT_UP_TO(c->nr, i, blocks[i].addr, addr);

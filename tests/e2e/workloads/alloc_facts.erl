@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% What a node says of its carriers, and of the blocks in them by who allocated them.
 -module(alloc_facts).
--export([watch/1, watched/0, fill/1, thin/1, functions/0, owners/1, rush/2, row/2, grow/2, grown/0]).
+-export([watch/1, watched/0, fill/1, thin/1, functions/0, owners/1, rush/2, row/2, tables/2, grow/2, grown/0]).
 
 %% Asks again and again, on a heap that never grows and is free of earlier answers: what it is told
 %% differs only by what the question itself allocates.
@@ -156,6 +156,21 @@ row(N, Starter) ->
     Data = lists:seq(1, 1200 + N rem 7 * 30),
     Starter ! {ready, self()},
     receive stop -> Data end.
+
+%% Tables of each kind with Count objects, of which all but each Keep-th are deleted. Their names, and how many there are.
+tables(Count, Keep) ->
+    Self = self(),
+    Keys = lists:seq(1, list_to_integer(Count)),
+    Tables = [{kept_set, [set]}, {kept_bag, [bag]}, {kept_tree, [ordered_set]}, {kept_compressed, [set, compressed]},
+              {kept_catree, [ordered_set, {write_concurrency, true}]}],
+    spawn(fun() ->
+                  [ets:new(Name, [named_table | Options]) || {Name, Options} <- Tables],
+                  [[ets:insert(Name, {Key, lists:seq(1, 20)}) || Key <- Keys] || {Name, _} <- Tables],
+                  [[ets:delete(Name, Key) || Key <- Keys, Key rem list_to_integer(Keep) =/= 0] || {Name, _} <- Tables],
+                  Self ! made,
+                  receive stop -> true end
+          end),
+    receive made -> maps:from_list([{Name, ets:info(Name, size)} || {Name, _} <- Tables]) end.
 
 %% A process that keeps a binary of Bytes more each Ms milliseconds.
 grow(Bytes, Ms) ->

@@ -20,7 +20,7 @@ static void add(struct sparse_carriers *s, raddr address, uint64_t size,
 			    .blocks = nr,
 			    .extents = extents};
 
-	for (uint64_t i = 0; i < nr; i++)
+	for (uint64_t i = 0; extents && i < nr; i++)
 		c.blocks_size += extents[i].size;
 	sparse_add(s, &c);
 }
@@ -83,9 +83,27 @@ static void holders_of_blocks(void **state)
 	sparse_free(&s);
 }
 
+static void carriers_without_blocks(void **state)
+{
+	static const struct carrier_extent none[] = {{0, 0}};
+	struct sparse_carriers s = SPARSE_CARRIERS_INIT;
+	struct sparse_place at;
+
+	UNUSED(state);
+	sparse_order(&s);
+	assert_false(sparse_find(&s, 0x1010, &at));
+	add(&s, 0x1000, 0x1000, none, 0);
+	sparse_order(&s);
+	assert_int_equal(s.v.len, 1);
+	assert_false(sparse_find(&s, 0x1010, &at));
+	sparse_sums(&s, NULL, 0);
+	sparse_free(&s);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(holders_of_blocks)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(holders_of_blocks),
+					   cmocka_unit_test(carriers_without_blocks)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
