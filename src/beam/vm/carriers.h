@@ -52,7 +52,7 @@ struct carrier {
 	uint64_t free_blocks, free_size, largest_free;
 	bool single; /* for one block */
 	bool pooled; /* abandoned, in the pool of carriers */
-	/* The allocated blocks, by address, if carriers_visitor.extents; NULL: none, or too many. */
+	/* The allocated blocks, by address, if carriers_visitor.extents; NULL: none, too many. */
 	const struct carrier_extent *extents;
 };
 

@@ -157,7 +157,7 @@ row(N, Starter) ->
     Starter ! {ready, self()},
     receive stop -> Data end.
 
-%% Tables of each kind with Count objects, of which all but each Keep-th are deleted. Their names, and how many there are.
+%% Tables of each kind with Count objects, of which all but each Keep-th are deleted. Their names and sizes.
 tables(Count, Keep) ->
     Self = self(),
     Keys = lists:seq(1, list_to_integer(Count)),
