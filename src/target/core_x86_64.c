@@ -5,7 +5,15 @@
 #include "target/core_internal.h"
 
 /* Indices of registers in elf_prstatus.pr_reg: struct user_regs_struct, sys/user.h. */
-enum { REG_BP = 4, REG_BX = 5, REG_ORIG_AX = 15, REG_IP = 16, REG_SP = 19, REG_FS = 21 };
+enum {
+	REG_BP = 4,
+	REG_BX = 5,
+	REG_DI = 14,
+	REG_ORIG_AX = 15,
+	REG_IP = 16,
+	REG_SP = 19,
+	REG_FS = 21
+};
 
 struct core_thread core_thread_of(const struct elf_prstatus *s)
 {
@@ -15,6 +23,7 @@ struct core_thread core_thread_of(const struct elf_prstatus *s)
 		.sp = s->pr_reg[REG_SP],
 		.bp = s->pr_reg[REG_BP],
 		.bx = s->pr_reg[REG_BX],
+		.di = s->pr_reg[REG_DI],
 		.thread_pointer = s->pr_reg[REG_FS],
 		.syscall = (int64_t)s->pr_reg[REG_ORIG_AX],
 	};

@@ -21,7 +21,7 @@ THREADS = {"normal": re.compile("(?:sched_|^)([0-9]+)"), "dirty_cpu": re.compile
 SAMPLING_NS = 200000000
 ROW = {"type", "scheduler", "doing", "pid", "port", "registered_name", "function", "function_from",
        "at_least_ns", "at_most_ns", "longest_ns", "longest_pid", "run_queue", "os_tid", "thread_state",
-       "on_cpu", "cpu_wait", "syscall", "file", "wchan", "holds_progress", "native_stack"}
+       "on_cpu", "cpu_wait", "syscall", "file", "wchan", "holds_progress", "native_stack", "lock"}
 
 
 class Held:

@@ -12,6 +12,7 @@
 #include "beam/code/callsite.h"
 #include "beam/process/stack.h"
 #include "beam/process/waits.h"
+#include "beam/resolve/thread_lock.h"
 #include "beam/sched/sched_block.h"
 #include "beam/sched/sched_now.h"
 #include "beam/term/pid.h"
@@ -21,6 +22,7 @@
 #include "model/diagnosis/diagnosis.h"
 #include "target/host_cpu.h"
 #include "target/thread_state.h"
+#include "target/unwind.h"
 
 /* A scheduler and its time slice under way. */
 struct watched_scheduler {
@@ -31,6 +33,8 @@ struct watched_scheduler {
 	bool blocked;				/* was blocked by a lock in a sample */
 	struct proc_thread_times first;		/* CPU time of the thread when sampling began */
 	bool has_first;
+	bool has_lock;
+	struct thread_lock lock; /* of the C library, that it waited for in the last sample */
 	struct diagnosed_scheduler *out; /* its element of d.schedulers */
 };
 
@@ -93,6 +97,7 @@ struct diagnose {
 
 	/* diagnose_schedulers.c */
 	struct callsites *sites;
+	struct unwinder *unwinder;
 	struct sched_now *now;
 	struct watched_scheduler *schedulers;
 	size_t nr_schedulers;

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "beam/sched/sched.h"
 #include "beam/sched/sched_function.h"
+#include "beam/sched/thread_stack.h"
 #include "beam/term/term_print.h"
 #include "target/proc.h"
 
@@ -24,6 +25,7 @@
 #define LONG_CALL_NS 25000000u
 #define RUNNING_MAX  1024u /* processes that are counted, at most: the first ones seen */
 #define BLOCKED_MAX  64u   /* functions that are counted, at most */
+#define LOCK_FRAMES  8u	   /* of a C stack, to see for which lock its thread waits */
 
 static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
 {
@@ -54,6 +56,7 @@ int diagnose_schedulers_open(struct diagnose *g, struct error *err)
 {
 	const struct sched_one *all;
 
+	unwinder_open(&g->unwinder, g->n->objects);
 	g->sites = callsites_open(g->n, g->source.code.jit);
 	if (sched_now_open(&g->now, g->n, jit_fragments(g->source.code.jit)) != 0)
 		return beam_node_lacks(g->n, "schedulers", err);
@@ -79,6 +82,7 @@ int diagnose_schedulers_open(struct diagnose *g, struct error *err)
 void diagnose_schedulers_close(struct diagnose *g)
 {
 	sched_now_close(g->now);
+	unwinder_close(g->unwinder);
 	callsites_close(g->sites);
 	free(g->schedulers);
 	vec_free(&g->running.v);
@@ -91,6 +95,46 @@ void diagnose_schedulers_close(struct diagnose *g)
 static bool is_working(const struct sched_sample *s)
 {
 	return s->known && (s->doing == SCHED_DOING_PROCESS || s->doing == SCHED_DOING_PORT);
+}
+
+/* In C code of a NIF or a driver: then it is no lock of the VM. */
+static void find_lock(struct diagnose *g, struct watched_scheduler *s)
+{
+	const struct unwind_regs regs = {.ip = s->now.ip, .sp = s->now.sp, .exact = true};
+	raddr frames[LOCK_FRAMES];
+	struct thread_state after;
+	const char *name = NULL;
+	unsigned int nr;
+	bool fd;
+
+	s->has_lock = false;
+	if (s->now.where == THREAD_IN_SYSCALL)
+		name = syscall_name(s->now.syscall, &fd);
+	if (!name || strcmp(name, "futex") != 0)
+		return;
+	nr = thread_stack_read(g->n, g->unwinder, g->source.code.jit, &regs, frames, LOCK_FRAMES);
+	if (!thread_lock_find(g->n, s->now.args[0], frames, nr, &s->lock))
+		return;
+	thread_state_read(&after, g->n->os_pid, s->os_tid);
+	s->has_lock = after.sp == s->now.sp && after.times.cpu_ns == s->now.times.cpu_ns;
+}
+
+static void take_lock(struct diagnose *g, const struct watched_scheduler *s)
+{
+	struct diagnosed_scheduler *out = s->out;
+	char name[32] = "";
+
+	out->lock = s->has_lock ? libc_lock_type_name(s->lock.type) : NULL;
+	out->lock_owner = 0;
+	out->lock_thread = NULL;
+	out->lock_orphaned = s->has_lock && s->lock.ended;
+	if (!s->has_lock || !s->lock.owner)
+		return;
+	for (size_t i = 0; i < g->nr_schedulers; i++)
+		if (g->schedulers[i].os_tid == s->lock.owner)
+			out->lock_owner = (unsigned int)i + 1;
+	proc_thread_name(g->n->os_pid, s->lock.owner, name, sizeof(name));
+	out->lock_thread = *name ? diagnose_text(g, name) : NULL;
 }
 
 static const char *function_of(struct diagnose *g, const struct watched_scheduler *s)
@@ -144,6 +188,7 @@ static void take_slice(struct diagnose *g, struct watched_scheduler *s)
 	if (!out->function)
 		out->function = function_of(g, s);
 	out->syscall = blocked ? syscall_name(s->now.syscall, &fd) : NULL;
+	take_lock(g, s);
 }
 
 /* Of functions, or of tables; takes the text. */
@@ -238,6 +283,7 @@ static void take(struct diagnose *g, struct watched_scheduler *s, uint64_t same_
 	}
 	if (!s->begin.has_times) /* the slice began between the two readings */
 		s->begin = s->now;
+	find_lock(g, s);
 	if (now->doing == SCHED_DOING_PROCESS && s->one->type != THREAD_DIRTY_IO) {
 		g->d.nr_running++;
 		count_running(&g->running, now->epid, g->d.scheduler_samples);
@@ -247,7 +293,7 @@ static void take(struct diagnose *g, struct watched_scheduler *s, uint64_t same_
 		}
 		/* Both readings saw this slice: so the state of the thread, read in between,
 		 * belongs to it. */
-		else if (same_before == s->one->same_ns && !out->dirty)
+		else if (same_before == s->one->same_ns && !out->dirty && !s->has_lock)
 			count_blocked(g, s);
 	}
 	if (g->last_ns > s->one->same_ns)

@@ -19,6 +19,7 @@
 #include "base/units.h"
 #include "beam/resolve/native_function.h"
 #include "beam/sched/sched.h"
+#include "beam/sched/thread_stack.h"
 #include "cmd/command/options.h"
 #include "cmd/output/render.h"
 #include "cmd/run/target.h"
@@ -32,9 +33,6 @@
 /* A thread that used more CPU time than this in one time slice and one call cannot be in Erlang
  * code, which would have used up its 4000 reductions before. */
 #define LONG_CALL_NS 25000000u
-
-#define STACK_COPY  (64u << 10)
-#define STACK_CHUNK 4096u
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -96,40 +94,20 @@ static void close_view(struct now_view *v)
 
 /* ---- the native stack ------------------------------------------------------------------------ */
 
-static size_t copy_stack(struct now_view *v, raddr sp, uint64_t *words)
-{
-	size_t done = 0, part;
-
-	if (sp & 7)
-		return 0;
-	while (done < STACK_COPY) {
-		part = MIN(STACK_CHUNK - (size_t)((sp + done) % STACK_CHUNK), STACK_COPY - done);
-		if (mem_read(v->node->mem, sp + done, (char *)words + done, part) != 0)
-			break;
-		done += part;
-	}
-	return done / 8;
-}
-
-/* Unwinds down to Erlang code, the start of the thread, or code without .eh_frame. */
 static void unwind(struct now_view *v, struct now_row *r)
 {
-	uint64_t *words = xmalloc(STACK_COPY);
-	struct unwind_stack stack = {.leaf = {.base = r->regs.sp, .words = words}};
-	struct unwind_regs regs = r->regs;
-	struct jit_function j;
+	r->nr_native = thread_stack_read(v->node, v->unwinder, v->code.jit, &r->regs, r->native,
+					 SCHED_NOW_FRAMES);
+}
 
-	stack.leaf.nr = copy_stack(v, regs.sp, words);
-	for (int i = 0; regs.ip && i < SCHED_NOW_FRAMES; i++) {
-		raddr ip = i ? regs.ip - 1 : regs.ip;
+/* The lock that the thread waits for, if it does. */
+static void find_lock(struct now_view *v, struct now_row *r, int64_t syscall, raddr futex)
+{
+	bool fd;
+	const char *name = syscall >= 0 ? syscall_name(syscall, &fd) : NULL;
 
-		if (jit_find(v->code.jit, ip, &j))
-			break;
-		r->native[r->nr_native++] = ip;
-		if (unwinder_step(v->unwinder, &regs, &stack) != 0)
-			break;
-	}
-	free(words);
+	if (name && strcmp(name, "futex") == 0)
+		r->has_lock = thread_lock_find(v->node, futex, r->native, r->nr_native, &r->lock);
 }
 
 /* ---- sampling -------------------------------------------------------------------------------- */
@@ -167,9 +145,11 @@ static void sample_thread(struct now_view *v, struct now_row *r, const struct th
 	r->stood = true;
 	r->regs = (struct unwind_regs){.ip = was->ip, .sp = was->sp, .exact = true};
 	unwind(v, r);
+	if (was->where == THREAD_IN_SYSCALL && r->one->now.doing != SCHED_DOING_NOTHING)
+		find_lock(v, r, was->syscall, was->args[0]);
 	thread_state_read(&after, v->node->os_pid, r->os_tid);
 	if (!same_place(was, &after)) {
-		r->stood = false;
+		r->stood = r->has_lock = false;
 		r->nr_native = 0;
 	}
 	if (was->where == THREAD_IN_SYSCALL && syscall_name(was->syscall, &fd) && fd &&
@@ -259,6 +239,7 @@ static void sample_core(struct now_view *v)
 			r->last.where = t->syscall >= 0 ? THREAD_IN_SYSCALL : THREAD_OFF_CPU;
 			r->last.syscall = t->syscall;
 			unwind(v, r);
+			find_lock(v, r, t->syscall, t->di);
 			break;
 		}
 	}

@@ -4,6 +4,7 @@
 #define EBEAM_CMD_SCHED_NOW_H
 
 #include "base/arena.h"
+#include "beam/resolve/thread_lock.h"
 #include "beam/sched/sched_block.h"
 #include "beam/sched/sched_function.h"
 #include "beam/sched/sched_now.h"
@@ -23,6 +24,8 @@ struct now_row {
 	struct unwind_regs regs;
 	raddr native[SCHED_NOW_FRAMES]; /* C functions from the leaf on */
 	unsigned int nr_native;
+	bool has_lock;
+	struct thread_lock lock; /* that it waits for */
 	/* Of all samples, the process that it ran longest in one time slice. */
 	struct {
 		uint64_t ns; /* at least; 0 = none */

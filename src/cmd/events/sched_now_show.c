@@ -8,6 +8,7 @@
 #include "beam/term/atoms.h"
 #include "cmd/events/sched_now.h"
 #include "cmd/output/envelope.h"
+#include "cmd/output/render.h"
 #include "cmd/run/target.h"
 #include "model/stats/sched_use.h"
 
@@ -110,6 +111,24 @@ static void add_longest(struct now_view *v, const struct now_row *r)
 		  v->last_ns - r->one->same_ns == ns);
 }
 
+static void add_lock(struct now_view *v, const struct now_row *r)
+{
+	struct sched_now_row *out = r->shown;
+	char name[32] = "";
+
+	if (!r->has_lock)
+		return;
+	out->lock.type = libc_lock_type_name(r->lock.type);
+	out->lock.owner_tid = (uint32_t)r->lock.owner;
+	out->lock.ended = r->lock.ended;
+	for (size_t i = 0; r->lock.owner && i < v->nr; i++)
+		if (v->rows[i].os_tid == r->lock.owner)
+			out->lock.owner = v->rows[i].shown;
+	if (r->lock.owner && v->a.live)
+		proc_thread_name(v->node->os_pid, r->lock.owner, name, sizeof(name));
+	out->lock.thread = *name ? arena_copy(&v->texts, name) : NULL;
+}
+
 static void fill_row(struct now_view *v, const struct now_row *r)
 {
 	static const char *const holds[][2] = {
@@ -141,6 +160,7 @@ static void fill_row(struct now_view *v, const struct now_row *r)
 	out->holds_progress = holds[held][0];
 	out->holds_how = holds[held][1];
 	add_longest(v, r);
+	add_lock(v, r);
 }
 
 /* ---- thread progress ------------------------------------------------------------------------- */
@@ -209,6 +229,7 @@ int sched_now_show(struct command_context *ctx, struct now_view *v, const struct
 	struct jsonw w = JSONW(ctx->out);
 
 	a->duration_ns = v->last_ns - v->first_ns;
+	a->all_frames = !render_width(ctx->out);
 	for (size_t i = 0; i < v->nr; i++)
 		fill_row(v, &v->rows[i]);
 	add_progress(v);

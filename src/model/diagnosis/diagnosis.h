@@ -81,6 +81,13 @@ struct diagnosed_scheduler {
 	uint64_t queue;	    /* processes and ports in its run queue during the slice */
 	const char *pid, *function; /* of the process in that slice */
 	const char *syscall;	    /* that its thread was blocked in; NULL = none */
+	/* "mutex", of C code, for which its thread waited at last; NULL = none: then the syscall is
+	 * futex.  owner: scheduler that has it, index + 1, 0 = none; owner_thread: name of another
+	 * thread; NULL = not known. */
+	const char *lock;
+	unsigned int lock_owner;
+	const char *lock_thread;
+	bool lock_orphaned; /* the thread that has it has ended */
 };
 
 struct diagnosed_function { /* scheduler threads waited in it for a lock, in nr samples */

@@ -101,7 +101,8 @@ static bool is_stuck(const struct diagnosis *d, const struct diagnosed_scheduler
 /* True if the slice waits for a contended lock: rule_locks() reports that. */
 static bool is_reported_by_locks(const struct diagnosis *d, const struct diagnosed_scheduler *s)
 {
-	return diagnosis_locks_are_contended(d) && s->syscall && strcmp(s->syscall, "futex") == 0;
+	return diagnosis_locks_are_contended(d) && s->syscall && strcmp(s->syscall, "futex") == 0 &&
+	       !s->lock;
 }
 
 /* The end of a slice that lasts, and maybe its begin, was not seen. */
@@ -110,7 +111,34 @@ static const char *at_least(const struct diagnosed_scheduler *s)
 	return s->lasts ? "at least " : "";
 }
 
-static void report_slice(struct finding *f, const struct diagnosed_scheduler *s)
+/* For whom a slice waits, as far as the lock of the C library tells. */
+static void report_lock(struct finding *f, const struct diagnosis *d,
+			const struct diagnosed_scheduler *s)
+{
+	const struct diagnosed_scheduler *by =
+		s->lock_owner ? &d->schedulers.data[s->lock_owner - 1] : NULL;
+	bool both =
+		by && by->lock && by->lock_owner && &d->schedulers.data[by->lock_owner - 1] == s;
+
+	if (by == s)
+		finding_evidence(f, "its thread waits for a %s of C code that it has itself",
+				 s->lock);
+	else if (by)
+		finding_evidence(
+			f, "its thread waits for a %s of C code held by %s scheduler %u%s%s%s",
+			s->lock, by->type, by->number, by->pid ? ", which runs " : "",
+			by->pid ? by->pid : "", both ? " and waits for this one: a deadlock" : "");
+	else if (s->lock_thread)
+		finding_evidence(f, "its thread waits for a %s of C code held by the thread %s",
+				 s->lock, s->lock_thread);
+	else
+		finding_evidence(f, "its thread waits for a %s of C code%s", s->lock,
+				 s->lock_orphaned ? " that another thread had when that ended"
+						  : "");
+}
+
+static void report_slice(struct finding *f, const struct diagnosis *d,
+			 const struct diagnosed_scheduler *s)
 {
 	bool is_short = 10 * s->waited_ns > kept_ns(s);
 	struct texts t = {.nr = 0};
@@ -123,6 +151,8 @@ static void report_slice(struct finding *f, const struct diagnosed_scheduler *s)
 		s->lasts ? ", and still does" : "", s->function ? ", in " : "",
 		s->function ? s->function : "", s->syscall ? ", blocked in the system call " : "",
 		s->syscall ? s->syscall : "");
+	if (s->lock)
+		report_lock(f, d, s);
 	if (!s->dirty && s->queue)
 		finding_evidence(f, "%" PRIu64 " process%s waited in its run queue meanwhile",
 				 s->queue, s->queue == 1 ? "" : "es");
@@ -146,13 +176,14 @@ void rule_long_slices(struct making *m)
 	unsigned int nr_normal = 0, nr_stuck = 0;
 	struct texts t = {.nr = 0};
 	struct finding *f;
-	bool all;
+	bool all, lasts = false;
 
 	for (size_t i = 0; i < m->d->schedulers.len; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
 
 		nr_normal += !s->dirty && !s->offline;
 		nr_stuck += is_stuck(m->d, s);
+		lasts |= is_stuck(m->d, s);
 		if (is_long(s) && !is_reported_by_locks(m->d, s) &&
 		    (!longest || kept_ns(s) > kept_ns(longest)))
 			longest = s;
@@ -175,13 +206,17 @@ void rule_long_slices(struct making *m)
 
 		if (is_long(s) && (all || !is_reported_by_locks(m->d, s)) &&
 		    f->evidence.len < FINDING_NAMES_SHOWN)
-			report_slice(f, s);
+			report_slice(f, m->d, s);
 	}
 	finding_evidence(
 		f, "a NIF or BIF that does not yield keeps all other processes of that scheduler "
 		   "waiting, and may keep the whole VM from thread progress");
 	finding_command(f, "sched --now");
-	finding_command(f, "events -e long_schedule --longer-than 20ms --stack -d 10");
+	/* A slice that does not end makes no event; samples show what it spends its time in. */
+	if (lasts)
+		finding_command(f, "record -d 3 -f text");
+	else
+		finding_command(f, "events -e long_schedule --longer-than 20ms --stack -d 10");
 }
 
 /* A timer goes off when its scheduler comes to handle its timers: one that is stuck does not. */
@@ -291,7 +326,7 @@ static void find_dirty_pool(struct making *m, const struct dirty_pool *p)
 
 		if (!s->dirty || strcmp(s->type, p->type) != 0 || !s->longest_ns)
 			continue;
-		report_slice(f, s);
+		report_slice(f, m->d, s);
 		shown++;
 	}
 	finding_evidence(f, "their number is set by erl %s", p->option);

@@ -3,16 +3,18 @@
 #include "view/events/sched_now_view.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "names/names.h"
 
 #define ROW(p) ((const struct sched_now_row *)(p))
 
-/* Frames of the native stack that a line has room for. */
-#define NATIVE_SHOWN 3
+/* Frames of the native stack that a line of a terminal has room for. */
+#define NATIVE_SHOWN 3u
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -20,6 +22,14 @@ static void add_name(struct strbuf *out, const char *name)
 {
 	if (name)
 		names_format_module(out, name, strlen(name));
+}
+
+static void col_number(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	strbuf_addf(out, "%u", ROW(row)->number);
+	if (ROW(row)->last_number)
+		strbuf_addf(out, "-%u", ROW(row)->last_number);
 }
 
 static void col_registered(struct strbuf *out, const void *row, const void *ctx)
@@ -83,14 +93,15 @@ static void col_file(struct strbuf *out, const void *row, const void *ctx)
 /* Left out for schedulers that wait for work: the native stack shows only how they sleep. */
 static void col_native(struct strbuf *out, const void *row, const void *ctx)
 {
+	const struct sched_now_answer *a = ctx;
 	const struct sched_now_row *r = row;
+	unsigned int shown = a && a->all_frames ? r->nr_native : MIN(r->nr_native, NATIVE_SHOWN);
 
-	UNUSED(ctx);
 	if (r->rests)
 		return;
-	for (unsigned int i = 0; i < MIN(r->nr_native, (unsigned int)NATIVE_SHOWN); i++)
+	for (unsigned int i = 0; i < shown; i++)
 		strbuf_addf(out, "%s%s", i ? " < " : "", r->native[i]);
-	if (r->nr_native > NATIVE_SHOWN)
+	if (r->nr_native > shown)
 		strbuf_addstr(out, " < ...");
 }
 
@@ -108,12 +119,29 @@ static void json_native(struct jsonw *w, const char *name, const void *row, cons
 	json_texts(w, name, ROW(row)->native, ROW(row)->nr_native);
 }
 
-static void json_longest(struct jsonw *w, const char *name, const void *row, const void *ctx)
+static void json_lock(struct jsonw *w, const struct sched_now_row *r)
+{
+	if (!r->lock.type) {
+		jsonw_null(w, "lock");
+		return;
+	}
+	jsonw_begin_object(w, "lock");
+	jsonw_string(w, "type", r->lock.type);
+	jsonw_uint_if(w, "owner_tid", r->lock.owner_tid, r->lock.owner_tid);
+	jsonw_string(w, "owner_thread", r->lock.thread);
+	jsonw_string(w, "owner_pid", r->lock.owner ? r->lock.owner->pid : NULL);
+	jsonw_bool(w, "owner_ended", r->lock.ended);
+	jsonw_end_object(w);
+}
+
+/* What has no column of its own. */
+static void json_rest(struct jsonw *w, const char *name, const void *row, const void *ctx)
 {
 	UNUSED(name);
 	UNUSED(ctx);
 	jsonw_uint_if(w, "longest_ns", ROW(row)->longest.ns, ROW(row)->longest.ns);
 	jsonw_string(w, "longest_pid", ROW(row)->longest.pid);
+	json_lock(w, ROW(row));
 }
 
 #define FIELD(name, title, type, member)                                                           \
@@ -121,7 +149,7 @@ static void json_longest(struct jsonw *w, const char *name, const void *row, con
 
 static const struct table_column columns[] = {
 	{FIELD("type", "SCHEDULER", TEXT, type)},
-	{FIELD("scheduler", "NO", ID, number)},
+	{FIELD("scheduler", "NO", ID, number), .text = col_number},
 	{FIELD("doing", "DOING", TEXT, doing)},
 	{FIELD("pid", "PID", TEXT, pid)},
 	{FIELD("port", "PORT", TEXT, port), .hidden = true},
@@ -140,14 +168,14 @@ static const struct table_column columns[] = {
 	{FIELD("wchan", "WCHAN", TEXT, wchan), .hidden = true},
 	{FIELD("holds_progress", "PROGRESS", TEXT, holds_progress), .hidden = true},
 	{"native_stack", "NATIVE STACK", .text = col_native, .json = json_native},
-	{.json = json_longest},
+	{.json = json_rest},
 };
 
 const struct table sched_now_table = {.columns = columns, .row_size = sizeof(struct sched_now_row)};
 
 static struct table table_of(const struct sched_now_answer *a)
 {
-	return (struct table){columns, a->rows, a->nr, sizeof(*a->rows), NULL};
+	return (struct table){columns, a->rows, a->nr, sizeof(*a->rows), a};
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -224,6 +252,51 @@ static void write_block(FILE *f, const struct sched_now_answer *a)
 		a->block.nr == 1 ? " has" : " have", dirty ? "unblock" : "unblock_normal");
 }
 
+/* The scheduler as others write it: "scheduler 2 with <0.9.0> my_server in m:f/1". */
+static void add_scheduler(struct strbuf *out, const struct sched_now_row *r, const char *has)
+{
+	strbuf_addf(out, "%s scheduler %u", r->type, r->number);
+	if (!r->pid)
+		return;
+	strbuf_addf(out, "%s %s", has, r->pid);
+	strbuf_addstr(out, r->registered_name ? " " : "");
+	add_name(out, r->registered_name);
+	if (r->function && !r->slice_start)
+		strbuf_addf(out, " in %s", r->function);
+}
+
+static void write_locks(FILE *f, const struct sched_now_answer *a)
+{
+	struct strbuf line = STRBUF_INIT;
+
+	for (size_t i = 0; i < a->nr; i++) {
+		const struct sched_now_row *r = &a->rows[i];
+
+		if (!r->lock.type)
+			continue;
+		strbuf_reset(&line);
+		add_scheduler(&line, r, " with");
+		strbuf_addf(&line, " waits for a %s of C code", r->lock.type);
+		if (r->lock.owner == r) {
+			strbuf_addstr(&line, " that it has itself: it waits for ever");
+		} else if (r->lock.ended) {
+			strbuf_addstr(&line, " whose owner, a thread, has ended");
+		} else if (r->lock.owner) {
+			strbuf_addstr(&line, ", held by ");
+			add_scheduler(&line, r->lock.owner, ", which runs");
+			strbuf_addf(&line, " (OS thread %u)", r->lock.owner_tid);
+		} else if (r->lock.owner_tid) {
+			strbuf_addf(&line, ", held by the thread %s (OS thread %u)",
+				    r->lock.thread ? r->lock.thread : "", r->lock.owner_tid);
+		} else {
+			strbuf_addstr(&line, "; who has it is not known");
+		}
+		table_clean_text(&line, false);
+		fprintf(f, "%s\n", line.buf);
+	}
+	strbuf_free(&line);
+}
+
 /* Lines for long slices that ended before the last sample, which the rows show. */
 static void write_longest(FILE *f, const struct sched_now_answer *a)
 {
@@ -248,11 +321,60 @@ static void write_longest(FILE *f, const struct sched_now_answer *a)
 	strbuf_free(&line);
 }
 
+static bool may_join(const struct sched_now_row *r)
+{
+	return r->rests && strcmp(r->type, "normal") != 0;
+}
+
+/* Rows of the table: dirty schedulers of which nothing is to be said, as the ones beside them, are
+ * in one row. */
+static struct sched_now_row *join_idle(const struct sched_now_answer *a, size_t *nr)
+{
+	struct sched_now_row *rows = xcalloc(MAX(a->nr, 1u), sizeof(*rows));
+
+	*nr = 0;
+	for (size_t i = 0; i < a->nr; i++) {
+		const struct sched_now_row *r = &a->rows[i];
+		struct sched_now_row *last = *nr ? &rows[*nr - 1] : NULL;
+
+		if (!last || !may_join(last) || !may_join(r) || strcmp(last->type, r->type) != 0 ||
+		    strcmp(last->doing, r->doing) != 0) {
+			rows[(*nr)++] = *r;
+			continue;
+		}
+		last->last_number = r->number;
+		last->at_least_ns = MIN(last->at_least_ns, r->at_least_ns);
+		last->at_most_ns = UINT64_MAX;
+		last->os_tid = UINT32_MAX;
+		last->on_cpu = fmax(last->on_cpu, r->on_cpu);
+		last->cpu_wait = fmax(last->cpu_wait, r->cpu_wait);
+		if (last->thread_state != r->thread_state)
+			last->thread_state = NULL;
+		if (last->syscall != r->syscall)
+			last->syscall = NULL;
+		if (last->wchan && (!r->wchan || strcmp(last->wchan, r->wchan) != 0))
+			last->wchan = NULL;
+	}
+	return rows;
+}
+
+static int write_rows(FILE *f, const struct sched_now_answer *a, const struct table_options *o,
+		      struct error *err)
+{
+	struct table t = table_of(a);
+	struct sched_now_row *rows = join_idle(a, &t.nr_rows);
+	int rc;
+
+	t.rows = rows;
+	rc = table_write(f, &t, o, err);
+	free(rows);
+	return rc;
+}
+
 int sched_now_view_write(FILE *f, const struct sched_now_answer *a, const struct table_options *o,
 			 struct error *err)
 {
-	const struct table t = table_of(a);
-	int rc = table_write(f, &t, o, err);
+	int rc = write_rows(f, a, o, err);
 	bool slice_start = false;
 	char buf[32];
 
@@ -264,6 +386,7 @@ int sched_now_view_write(FILE *f, const struct sched_now_answer *a, const struct
 			units_format_ns(a->duration_ns, buf, sizeof(buf)));
 	write_progress(f, a);
 	write_block(f, a);
+	write_locks(f, a);
 	write_longest(f, a);
 	for (size_t i = 0; i < a->nr; i++)
 		slice_start |= a->rows[i].slice_start;

@@ -13,6 +13,7 @@
 struct sched_now_row {
 	const char *type;
 	uint16_t number;
+	uint16_t last_number; /* in the text: of several idle ones in one row; else 0 */
 	const char *doing, *pid, *port, *registered_name, *function, *function_from;
 	bool rests;
 	bool slice_start; /* `function` is the one in which the time slice began */
@@ -28,6 +29,14 @@ struct sched_now_row {
 	const char *holds_progress, *holds_how;
 	const char *native[SCHED_NOW_FRAMES];
 	unsigned int nr_native;
+	/* The lock of the C library that its thread waits for. */
+	struct {
+		const char *type;		   /* "mutex"; NULL = none */
+		uint32_t owner_tid;		   /* thread that has it; 0 = not known */
+		bool ended;			   /* that thread has ended */
+		const char *thread;		   /* its name */
+		const struct sched_now_row *owner; /* the scheduler that it is; NULL = none */
+	} lock;
 	/* The process with the longest time slice on this scheduler in all samples. */
 	struct {
 		uint64_t ns; /* at least; 0 = none */
@@ -44,6 +53,7 @@ enum sched_now_progress {
 };
 
 struct sched_now_answer {
+	bool all_frames;    /* in the text: native stacks are not cut */
 	bool live, stopped; /* a live node, not a core file; it is stopped by SIGSTOP */
 	unsigned int nr_samples;
 	uint64_t duration_ns;

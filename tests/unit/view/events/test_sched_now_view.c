@@ -110,7 +110,7 @@ static void as_json(void **state)
 		"\"thread_state\": null, \"on_cpu\": null, \"cpu_wait\": null, "
 		"\"syscall\": null, \"file\": \"pipe:[1]\", \"wchan\": null, "
 		"\"holds_progress\": null, \"native_stack\": [\"wait\"], \"longest_ns\": null, "
-		"\"longest_pid\": null}]}}");
+		"\"longest_pid\": null, \"lock\": null}]}}");
 }
 
 int main(void)
