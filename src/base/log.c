@@ -72,6 +72,8 @@ void log_print(enum log_level level, const char *fmt, ...)
 	} else if (taker) {
 		taker(taker_arg, line.buf);
 	} else {
+		/* What was written before comes before it, if both go to the same pipe. */
+		fflush(NULL);
 		strbuf_addch(&line, '\n');
 		fwrite(line.buf, 1, line.len, stderr);
 	}

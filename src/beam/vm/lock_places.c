@@ -72,10 +72,11 @@ static void add(struct lock_places *l, raddr start, uint64_t size, enum lock_cla
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static void name_table(struct lock_places *l, const struct ets_table *t, char *buf, size_t size)
+void lock_place_of_table(const struct beam_node *n, const struct ets_table *t, char *buf,
+			 size_t size)
 {
 	size_t len = 0;
-	const char *name = beam_atom_text(l->n->atoms, t->name, &len);
+	const char *name = beam_atom_text(n->atoms, t->name, &len);
 	char id[64];
 
 	/* Only a named table is told by its name. */
@@ -98,7 +99,7 @@ static void add_tables(struct lock_places *l)
 		const struct ets_table *t = &list.data[i];
 		uint64_t locks = 0;
 
-		name_table(l, t, name, sizeof(name));
+		lock_place_of_table(l->n, t, name, sizeof(name));
 		add(l, t->addr + (raddr)o->ets_rwlock, lock_size(l, RWMTX_SIZE), LOCK_CLASS_ETS,
 		    name);
 		add(l, t->addr + (raddr)o->ets_fixlock, lock_size(l, MTX_SIZE), LOCK_CLASS_ETS,

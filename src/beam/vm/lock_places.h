@@ -10,6 +10,7 @@
 #define EBEAM_BEAM_LOCK_PLACES_H
 
 #include "beam/node/node.h"
+#include "beam/vm/ets.h"
 
 enum lock_class {
 	LOCK_CLASS_ETS,
@@ -27,6 +28,10 @@ struct lock_place {
 	enum lock_class lock_class;
 	char name[LOCK_NAME_SIZE]; /* "ets table routes", "port #Port<0.5> tcp_inet" */
 };
+
+/* The name of the places of a table's locks. */
+void lock_place_of_table(const struct beam_node *n, const struct ets_table *t, char *buf,
+			 size_t size);
 
 struct lock_places;
 struct lock_places *lock_places_open(struct beam_node *n); /* borrows it */

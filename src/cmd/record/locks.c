@@ -4,6 +4,7 @@
  * A recording as of --mode offcpu, of futexes only, and of samples of the CPUs; each wait is added
  * up as it comes.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "beam/locate/node_open.h"
+#include "beam/vm/ets.h"
+#include "beam/vm/lock_places.h"
 #include "cmd/command/command.h"
 #include "cmd/command/loop.h"
 #include "cmd/command/options.h"
@@ -42,7 +45,9 @@ struct locks_run {
 	uint64_t not_copied_ns, judged_ns;
 	size_t said;	    /* so much of the warnings was there before the run, and said */
 	struct arena texts; /* of the answer */
-	struct lock_row *rows[3];
+	struct process_groups groups;
+	struct lock_row *rows[6];
+	size_t nr_rows; /* arrays in rows[] */
 };
 
 static bool is_lock(enum sample_kind kind)
@@ -68,11 +73,28 @@ static uint32_t pid_of(const struct names *names, uint32_t process)
 	return p ? p->pid_id : 0;
 }
 
+/* Where a process waited: its innermost function of Erlang, and the caller of a BIF or NIF. */
+static void find_place(const struct names *names, uint32_t stack, struct lock_wait *wait)
+{
+	const struct name_function *f;
+	const struct name_frame *frame;
+	uint32_t *to = &wait->function;
+
+	while ((f = names_next_frame(names, &stack, &frame))) {
+		if (f->kind != FRAME_ERLANG && f->kind != FRAME_BIF && f->kind != FRAME_NIF)
+			continue;
+		*to = frame->function;
+		if (f->kind == FRAME_ERLANG || to == &wait->caller)
+			return;
+		to = &wait->caller;
+	}
+}
+
 static void take(void *arg, const struct enrich_off_cpu *t)
 {
 	struct locks_run *run = arg;
 	const struct names *names = recording_names(run->recording);
-	const struct lock_wait wait = {
+	struct lock_wait wait = {
 		.lock = lock_of(names, t->stack),
 		.waiter = {t->process, pid_of(names, t->process)},
 		.releaser = {t->waker, pid_of(names, t->waker)},
@@ -81,6 +103,7 @@ static void take(void *arg, const struct enrich_off_cpu *t)
 		.stands_for = t->stands_for,
 	};
 
+	find_place(names, t->stack, &wait);
 	if (is_lock(t->kind))
 		lock_stats_add(&run->stats, &wait);
 	else if (t->kind == SAMPLE_OFF_FUTEX && !t->copied)
@@ -145,6 +168,55 @@ static void name_process(struct locks_run *run, struct lock_row *row, uint32_t i
 	strbuf_free(&name);
 }
 
+static const char *function_text(struct locks_run *run, uint32_t id)
+{
+	const struct names *names = recording_names(run->recording);
+	struct strbuf text = STRBUF_INIT;
+	const char *copy = NULL;
+
+	if (id)
+		names_format_function(&text, names_function(names, id));
+	if (text.len)
+		copy = arena_copy(&run->texts, text.buf);
+	strbuf_free(&text);
+	return copy;
+}
+
+static uint32_t group_of(void *arg, uint32_t process)
+{
+	return process_groups_of(arg, process);
+}
+
+/* Adds what is known of tables to the rows of their locks. */
+static void add_tables(struct locks_run *run, struct lock_row *rows, size_t nr)
+{
+	static const char *const words[] = {"false", "true", "auto"};
+	struct ets_list list;
+	struct error why;
+	char name[LOCK_NAME_SIZE], locks[32];
+
+	if (ets_read(run->node, &list, &why) != 0)
+		return;
+	for (size_t i = 0; i < list.len; i++) {
+		const struct ets_table *t = &list.data[i];
+
+		lock_place_of_table(run->node, t, name, sizeof(name));
+		snprintf(locks, sizeof(locks), "%" PRIu32 " locks", t->nr_locks);
+		for (size_t k = 0; k < nr; k++) {
+			struct lock_row *r = &rows[k];
+
+			if (!r->lock || strcmp(r->lock, name) != 0)
+				continue;
+			r->objects = t->size;
+			r->write_concurrency = t->write_concurrency < ARRAY_SIZE(words)
+						       ? words[t->write_concurrency]
+						       : arena_copy(&run->texts, locks);
+			r->read_concurrency = words[t->read_concurrency];
+		}
+	}
+	ets_list_free(&list);
+}
+
 static uint64_t margin_of(double variance)
 {
 	return (uint64_t)(NORMAL_95 * sqrt(variance) + 0.5);
@@ -159,24 +231,29 @@ static struct lock_row row_of(const struct lock_sum *s)
 		.total_ns = (uint64_t)(s->ns + 0.5),
 		.margin_ns = margin_of(s->ns_variance),
 		.max_ns = s->max_ns,
+		.nr = s->nr,
+		.objects = UINT64_MAX,
 	};
 }
 
-static const struct lock_row *make_rows(struct locks_run *run, unsigned int nth,
-					const struct keytab *of, size_t *nr)
+static struct lock_row *make_rows(struct locks_run *run, const struct keytab *of, bool join,
+				  size_t *nr)
 {
 	struct lock_sum *sums = lock_stats_rows(of, nr);
+	struct lock_row *rows;
 
-	run->rows[nth] = xcalloc(MAX(*nr, 1u), sizeof(struct lock_row));
+	if (join)
+		lock_stats_join(sums, nr, group_of, &run->groups);
+	rows = run->rows[run->nr_rows++] = xcalloc(MAX(*nr, 1u), sizeof(*rows));
 	for (size_t i = 0; i < *nr; i++) {
-		struct lock_row *row = &run->rows[nth][i];
-
-		*row = row_of(&sums[i]);
-		row->lock = lock_text(run, sums[i].lock);
-		name_process(run, row, sums[i].process);
+		rows[i] = row_of(&sums[i]);
+		rows[i].lock = lock_text(run, sums[i].lock);
+		rows[i].function = function_text(run, sums[i].function);
+		rows[i].caller = function_text(run, sums[i].caller);
+		name_process(run, &rows[i], sums[i].process);
 	}
 	free(sums);
-	return run->rows[nth];
+	return rows;
 }
 
 /* Losses that the answer may have, in JSON; the closing line has all. */
@@ -255,12 +332,18 @@ static int show(struct locks_run *run, struct error *err)
 		.waits = &run->stats.lengths.ns,
 		.waits_margins = margins,
 	};
+	struct lock_row *locks;
 
 	for (size_t i = 0; i < HISTOGRAM_POWERS; i++)
 		margins[i] = margin_of(run->stats.lengths.variances[i]);
-	a.locks = make_rows(run, 0, &run->stats.locks, &a.nr_locks);
-	a.waiters = make_rows(run, 1, &run->stats.waiters, &a.nr_waiters);
-	a.releasers = make_rows(run, 2, &run->stats.releasers, &a.nr_releasers);
+	locks = make_rows(run, &run->stats.locks, false, &a.nr_locks);
+	add_tables(run, locks, a.nr_locks);
+	a.locks = locks;
+	a.places = make_rows(run, &run->stats.places, false, &a.nr_places);
+	a.waiters = make_rows(run, &run->stats.waiters, false, &a.nr_waiters);
+	a.releasers = make_rows(run, &run->stats.releasers, false, &a.nr_releasers);
+	a.waiter_groups = make_rows(run, &run->stats.waiters, true, &a.nr_waiter_groups);
+	a.releaser_groups = make_rows(run, &run->stats.releasers, true, &a.nr_releaser_groups);
 	return write_answer(run, &a, err);
 }
 
@@ -279,7 +362,11 @@ static int record(struct locks_run *run, struct error *err)
 		log_warn("ebeam: the node (pid %d) exited; what was recorded until then is shown",
 			 run->node->os_pid);
 	rc = recording_finish(run->recording, err);
-	rc = rc ? rc : show(run, err);
+	if (rc)
+		return rc;
+	process_groups_open(&run->groups, recording_names(run->recording), PROCESS_GROUP_NAME, 0);
+	rc = show(run, err);
+	process_groups_close(&run->groups);
 	if (rc == 0)
 		say_end(run);
 	return rc;

@@ -26,6 +26,62 @@ const struct table_column lock_columns[] = {
 	NUMBERS,
 	{FIELD("kind", "KIND", TEXT, kind)},
 	{FIELD("lock", "LOCK", TEXT, lock)},
+	{FIELD("objects", "OBJECTS", COUNT, objects)},
+	{FIELD("write_concurrency", "WRITE CONC.", TEXT, write_concurrency)},
+	{FIELD("read_concurrency", "READ CONC.", TEXT, read_concurrency)},
+	{0},
+};
+
+/* "ets:update_counter/4 in hit_counter:bump/1" */
+static void col_function(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct lock_row *r = row;
+
+	UNUSED(ctx);
+	if (r->function)
+		strbuf_addstr(out, r->function);
+	if (r->function && r->caller)
+		strbuf_addf(out, " in %s", r->caller);
+}
+
+static void json_function(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	const struct lock_row *r = row;
+
+	UNUSED(ctx);
+	jsonw_string(w, name, r->function);
+	jsonw_string(w, "caller", r->caller);
+}
+
+static const struct table_column place_columns[] = {
+	NUMBERS,
+	{"function", "FUNCTION", .text = col_function, .json = json_function},
+	{FIELD("kind", "KIND", TEXT, kind)},
+	{FIELD("lock", "LOCK", TEXT, lock)},
+	{0},
+};
+
+/* "16 x page_views:viewer/2", "<0.80.0> router" */
+static void col_who(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct lock_row *r = row;
+
+	UNUSED(ctx);
+	if (r->nr > 1)
+		strbuf_addf(out, "%" PRIu32 " x ", r->nr);
+	else if (r->pid)
+		strbuf_addf(out, "%s%s", r->pid, r->name ? " " : "");
+	if (r->name)
+		strbuf_addstr(out, r->name);
+	else if (r->nr > 1)
+		strbuf_addstr(out, "processes without a name");
+}
+
+static const struct table_column group_columns[] = {
+	NUMBERS,
+	{"process", "PROCESS", .text = col_who},
+	{FIELD("kind", "KIND", TEXT, kind)},
+	{FIELD("lock", "LOCK", TEXT, lock)},
 	{0},
 };
 
@@ -71,8 +127,10 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 {
 	const struct locks_answer *a = answer;
 	const struct table locks = table_of(lock_columns, a->locks, a->nr_locks),
-			   waiters = table_of(process_columns, a->waiters, a->nr_waiters),
-			   releasers = table_of(process_columns, a->releasers, a->nr_releasers);
+			   places = table_of(place_columns, a->places, a->nr_places),
+			   waiters = table_of(group_columns, a->waiter_groups, a->nr_waiter_groups),
+			   releasers = table_of(group_columns, a->releaser_groups,
+						a->nr_releaser_groups);
 	const struct table_options below = {
 		.limit = o->limit, .width = o->width, .color = o->color};
 	char text[32];
@@ -89,6 +147,9 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 			" waits have none\n",
 			a->overflows);
 	rc = table_write_below(f, "Locks\n", &locks, o, LOCKS_SHOWN, err);
+	rc = rc ? rc
+		: table_write_below(f, "Where they waited\n", &places, &below, PROCESSES_SHOWN,
+				    err);
 	rc = rc ? rc : table_write_below(f, "Who waited\n", &waiters, &below, PROCESSES_SHOWN, err);
 	rc = rc ? rc
 		: table_write_below(f, "Whose release ended the wait\n", &releasers, &below,
@@ -104,6 +165,7 @@ static void write_json(struct jsonw *w, const void *answer, const struct table_o
 {
 	const struct locks_answer *a = answer;
 	const struct table locks = table_of(lock_columns, a->locks, a->nr_locks),
+			   places = table_of(place_columns, a->places, a->nr_places),
 			   waiters = table_of(process_columns, a->waiters, a->nr_waiters),
 			   releasers = table_of(process_columns, a->releasers, a->nr_releasers);
 	const struct table_options of_rows = {.sort = o->sort, .limit = o->limit};
@@ -116,6 +178,7 @@ static void write_json(struct jsonw *w, const void *answer, const struct table_o
 	jsonw_uint(w, "not_copied_ns", a->not_copied_ns);
 	jsonw_uint(w, "overflows", a->overflows);
 	table_json_rows(w, "locks", &locks, &of_rows);
+	table_json_rows(w, "places", &places, &of_others);
 	table_json_rows(w, "waiters", &waiters, &of_others);
 	table_json_rows(w, "releasers", &releasers, &of_others);
 	histogram_json_estimated(w, "wait_ns", a->waits, a->waits_margins);

@@ -11,6 +11,14 @@ struct lock_row {
 	const char *lock;	/* "ets table routes"; NULL = not known */
 	const char *kind;	/* "lock: ets" */
 	const char *pid, *name; /* of rows of processes; NULL = none */
+	uint32_t nr;		/* processes of that name that are added up */
+	/* Of rows of places: the function that waits, of Erlang; its caller, if that is a BIF or a
+	 * NIF.  NULL = not known. */
+	const char *function, *caller;
+	/* Of rows of locks of ETS tables that are there: */
+	uint64_t objects;	       /* UINT64_MAX: it is no such row */
+	const char *write_concurrency; /* "false", "true", "auto", a number of locks */
+	const char *read_concurrency;  /* "false", "true" */
 	/* margins: half of the 95 % confidence intervals of waits and of total_ns. */
 	uint64_t waits, waits_margin, total_ns, margin_ns, max_ns;
 };
@@ -23,8 +31,10 @@ struct locks_answer {
 	uint64_t spin_ns, spin_samples;
 	uint64_t not_copied_ns; /* waits in futexes that may be locks */
 	uint64_t overflows;
-	const struct lock_row *locks, *waiters, *releasers; /* most time first */
-	size_t nr_locks, nr_waiters, nr_releasers;
+	/* Most time that is sure first.  In JSON processes, in the text their groups. */
+	const struct lock_row *locks, *places, *waiters, *releasers, *waiter_groups,
+		*releaser_groups;
+	size_t nr_locks, nr_places, nr_waiters, nr_releasers, nr_waiter_groups, nr_releaser_groups;
 	const struct histogram *waits;
 	const uint64_t *waits_margins; /* of its powers of two */
 };

@@ -22,6 +22,13 @@ static struct lock_wait wait_of(uint32_t lock, uint32_t waiter, uint64_t ns, dou
 				  .stands_for = stands_for};
 }
 
+static uint32_t one_group(void *arg, uint32_t process)
+{
+	UNUSED(arg);
+	UNUSED(process);
+	return 1;
+}
+
 static void sums_of_each(void **state)
 {
 	struct lock_wait waits[] = {wait_of(1, 5, 100, 1), wait_of(1, 6, 300, 1),
@@ -33,6 +40,8 @@ static void sums_of_each(void **state)
 	UNUSED(state);
 	lock_stats_open(&s);
 	waits[3].releaser = (struct lock_process){0, 0};
+	waits[0].function = waits[1].function = 7;
+	waits[1].caller = 8;
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
 		lock_stats_add(&s, &waits[i]);
 	assert_true(s.all.waits == 7 && s.all.ns == 610 && s.all.max_ns == 300);
@@ -50,7 +59,22 @@ static void sums_of_each(void **state)
 	rows = lock_stats_rows(&s.waiters, &nr);
 	assert_int_equal(nr, 3);
 	assert_true(rows[0].process == 6 && rows[0].ns == 300);
-	assert_true(rows[1].process == 5 && rows[1].lock == 2 && rows[1].ns == 200);
+	/* What is sure comes before what may be nothing. */
+	assert_true(rows[1].process == 5 && rows[1].lock == 1 && rows[1].ns == 110);
+	assert_true(rows[2].process == 5 && rows[2].lock == 2 && rows[2].ns == 200);
+
+	/* All are of one group: a row for each lock. */
+	lock_stats_join(rows, &nr, one_group, NULL);
+	assert_int_equal(nr, 2);
+	assert_true(rows[0].lock == 1 && rows[0].nr == 2 && rows[0].ns == 410 &&
+		    rows[0].waits == 3 && rows[0].max_ns == 300);
+	assert_true(rows[1].lock == 2 && rows[1].nr == 1);
+	free(rows);
+
+	/* By lock, function and caller. */
+	rows = lock_stats_rows(&s.places, &nr);
+	assert_int_equal(nr, 4);
+	assert_true(rows[0].function == 7 && rows[0].caller == 8 && rows[0].ns == 300);
 	free(rows);
 
 	rows = lock_stats_rows(&s.releasers, &nr);

@@ -17,8 +17,26 @@ static const struct lock_row locks[] = {
 	 .waits_margin = 30,
 	 .total_ns = 3000000,
 	 .margin_ns = 70000,
-	 .max_ns = 900000},
-	{.kind = "lock: other", .waits = 1, .total_ns = 12000, .max_ns = 12000},
+	 .max_ns = 900000,
+	 .objects = 6,
+	 .write_concurrency = "auto",
+	 .read_concurrency = "false"},
+	{.kind = "lock: other",
+	 .waits = 1,
+	 .total_ns = 12000,
+	 .max_ns = 12000,
+	 .objects = UINT64_MAX},
+};
+static const struct lock_row places[] = {
+	{.waits = 1200, .function = "ets:insert/2", .caller = "m:f/1", .lock = "ets table routes"},
+	{.waits = 2, .function = "m:g/1"},
+	{.waits = 1},
+};
+static const struct lock_row groups[] = {
+	{.waits = 1200, .nr = 16, .name = "viewer:loop/1", .lock = "ets table routes"},
+	{.waits = 3, .nr = 2},
+	{.waits = 2, .nr = 1, .pid = "<0.80.0>", .name = "router"},
+	{.waits = 1, .nr = 1, .pid = "<0.81.0>"},
 };
 static const struct lock_row waiters[] = {
 	{.lock = "ets table routes",
@@ -41,6 +59,10 @@ static struct locks_answer answer = {
 	.spin_ns = 40000000,
 	.spin_samples = 4,
 	.locks = locks,
+	.places = places,
+	.nr_places = ARRAY_SIZE(places),
+	.waiter_groups = groups,
+	.nr_waiter_groups = ARRAY_SIZE(groups),
 	.waiters = waiters,
 	.nr_locks = ARRAY_SIZE(locks),
 	.nr_waiters = ARRAY_SIZE(waiters),
@@ -68,9 +90,15 @@ static void text(void **state)
 		     "on CPUs for locks 40.0 ms\n");
 	page_has(&p, "\nLocks\n");
 	page_has(&p, "1,200  30  3.00 ms  70.0 us");
-	page_has(&p, "lock: ets    ets table routes\n");
+	page_has(&p, "lock: ets    ets table routes        6  auto         false\n");
+	page_has(&p, "lock: other  -                       -  -            -\n");
+	page_has(&p, "\nWhere they waited\n");
+	page_has(&p, "ets:insert/2 in m:f/1  -     ets table routes\n");
+	page_has(&p, "  m:g/1 ");
 	page_has(&p, "\nWho waited\n");
-	page_has(&p, "<0.80.0>  router");
+	page_has(&p, "16 x viewer:loop/1 ");
+	page_has(&p, "2 x processes without a name ");
+	page_has(&p, "<0.80.0> router ");
 	page_has(&p, "1,200 +- 30 ");
 	page_close(&p);
 }
