@@ -31,7 +31,8 @@
 #include "model/stats/lock_stats.h"
 #include "view/events/locks_view.h"
 
-#define DRAIN_NS 250000000u
+/* Also the length of a window, if it records in windows. */
+#define DRAIN_NS 50000000u
 #define LOCK_OF	 "lock of "
 
 static const struct weight_mode locks_mode = {
@@ -42,7 +43,12 @@ struct locks_run {
 	struct beam_node *node;
 	struct recording *recording;
 	struct lock_stats stats;
-	uint64_t not_copied_ns, judged_ns;
+	uint64_t not_copied_ns;
+	double stands_for; /* of waits that are drained: see recording_drain_windows() */
+	/* Time blocked in windows, with what they stand for: of the one under way, the sum, and
+	 * the sum of squares. */
+	double window_ns, windows_ns, windows_squares;
+	unsigned int nr_windows;
 	size_t said;	    /* so much of the warnings was there before the run, and said */
 	struct arena texts; /* of the answer */
 	struct process_groups groups;
@@ -100,27 +106,35 @@ static void take(void *arg, const struct enrich_off_cpu *t)
 		.releaser = {t->waker, pid_of(names, t->waker)},
 		.kind = t->kind,
 		.ns = t->ns - MIN(t->runnable_ns, t->ns),
-		.stands_for = t->stands_for,
+		.stands_for = t->stands_for * run->stands_for,
 	};
 
 	find_place(names, t->stack, &wait);
-	if (is_lock(t->kind))
+	if (is_lock(t->kind)) {
 		lock_stats_add(&run->stats, &wait);
-	else if (t->kind == SAMPLE_OFF_FUTEX && !t->copied)
-		run->not_copied_ns += wait.ns;
+		run->window_ns += (double)wait.ns * wait.stands_for;
+	} else if (t->kind == SAMPLE_OFF_FUTEX && !t->copied) {
+		run->not_copied_ns += (uint64_t)((double)wait.ns * run->stands_for);
+	}
+}
+
+static int drain_windows(struct locks_run *run, uint64_t step_ns, struct error *err)
+{
+	int rc = recording_drain_windows(run->recording, step_ns, &run->stands_for, err);
+
+	/* A window that stands for itself only is no sample of anything. */
+	if (run->stands_for > 1) {
+		run->windows_ns += run->window_ns;
+		run->windows_squares += run->window_ns * run->window_ns;
+		run->nr_windows++;
+	}
+	run->window_ns = 0;
+	return rc;
 }
 
 static int on_drain(void *arg, struct error *err)
 {
-	struct locks_run *run = arg;
-	uint64_t now = clock_monotonic_ns();
-	int rc = recording_drain(run->recording, err);
-
-	if (rc == 0 && now - run->judged_ns >= 1000000000u) {
-		run->judged_ns = now;
-		recording_keep_limit(run->recording);
-	}
-	return rc;
+	return drain_windows(arg, DRAIN_NS, err);
 }
 
 static int run_loop(struct locks_run *run, struct error *err)
@@ -222,14 +236,24 @@ static uint64_t margin_of(double variance)
 	return (uint64_t)(NORMAL_95 * sqrt(variance) + 0.5);
 }
 
-static struct lock_row row_of(const struct lock_sum *s)
+/* Variance of the sum of all windows by how they differ, relative to the square of that sum. */
+static double relative_variance(const struct locks_run *run)
 {
+	double n = run->nr_windows, sum = run->windows_ns;
+
+	return n < 2 || sum <= 0 ? 0 : n / (n - 1) * (run->windows_squares / (sum * sum) - 1 / n);
+}
+
+static struct lock_row row_of(const struct locks_run *run, const struct lock_sum *s)
+{
+	double windows = relative_variance(run);
+
 	return (struct lock_row){
 		.kind = sample_kind_name(s->kind),
 		.waits = (uint64_t)(s->waits + 0.5),
-		.waits_margin = margin_of(s->waits_variance),
+		.waits_margin = margin_of(s->waits_variance + windows * s->waits * s->waits),
 		.total_ns = (uint64_t)(s->ns + 0.5),
-		.margin_ns = margin_of(s->ns_variance),
+		.margin_ns = margin_of(s->ns_variance + windows * s->ns * s->ns),
 		.max_ns = s->max_ns,
 		.nr = s->nr,
 		.objects = UINT64_MAX,
@@ -246,7 +270,7 @@ static struct lock_row *make_rows(struct locks_run *run, const struct keytab *of
 		lock_stats_join(sums, nr, group_of, &run->groups);
 	rows = run->rows[run->nr_rows++] = xcalloc(MAX(*nr, 1u), sizeof(*rows));
 	for (size_t i = 0; i < *nr; i++) {
-		rows[i] = row_of(&sums[i]);
+		rows[i] = row_of(run, &sums[i]);
 		rows[i].lock = lock_text(run, sums[i].lock);
 		rows[i].function = function_text(run, sums[i].function);
 		rows[i].caller = function_text(run, sums[i].caller);
@@ -321,10 +345,12 @@ static void say_end(struct locks_run *run)
 static int show(struct locks_run *run, struct error *err)
 {
 	uint64_t spins = recording_kind(run->recording, SAMPLE_LOCK), margins[HISTOGRAM_POWERS];
+	uint64_t windows_ns = recording_windows_ns(run->recording);
 	struct locks_answer a = {
-		.duration_ns =
-			recording_end_ns(run->recording) - recording_start_ns(run->recording),
-		.all = row_of(&run->stats.all),
+		.duration_ns = windows_ns ? windows_ns
+					  : recording_end_ns(run->recording) -
+						    recording_start_ns(run->recording),
+		.all = row_of(run, &run->stats.all),
 		.spin_samples = spins,
 		.spin_ns = spins * 1000000000ull / run->ctx->opt.freq,
 		.not_copied_ns = run->not_copied_ns,
@@ -361,7 +387,8 @@ static int record(struct locks_run *run, struct error *err)
 	if (rc == LOOP_END_EXITED)
 		log_warn("ebeam: the node (pid %d) exited; what was recorded until then is shown",
 			 run->node->os_pid);
-	rc = recording_finish(run->recording, err);
+	rc = drain_windows(run, 0, err);
+	rc = rc ? rc : recording_finish(run->recording, err);
 	if (rc)
 		return rc;
 	process_groups_open(&run->groups, recording_names(run->recording), PROCESS_GROUP_NAME, 0);
@@ -376,7 +403,7 @@ int cmd_locks(struct command_context *ctx, struct error *err)
 {
 	const struct table table = {.columns = lock_columns};
 	struct table_options options = render_table_options(ctx, NULL);
-	struct locks_run run = {.ctx = ctx};
+	struct locks_run run = {.ctx = ctx, .stands_for = 1};
 	int rc = table_check(&table, &options, err);
 
 	rc = rc ? rc : options_check_end(ctx->opt.duration_ns || ctx->opt.dry_run, err);

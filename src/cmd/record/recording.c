@@ -19,6 +19,7 @@
 #include "cmd/run/live.h"
 #include "event/event.h"
 #include "model/profile/snapshot.h"
+#include "probe/limit/record_windows.h"
 
 /* Stacks of one in so many times off CPUs are copied at least, of those that were at first. */
 #define OFF_CPU_MOST_LESS 16
@@ -36,7 +37,8 @@ struct recording {
 	uint64_t taken_ns; /* time of the last sample of processes */
 	unsigned int freq;
 	struct sample_limit limit;
-	struct sample_limit raised; /* as the limit was when fewer were taken last */
+	struct sample_limit raised;    /* as the limit was when fewer were taken last */
+	struct record_windows windows; /* of locks */
 	struct profile *profile;
 	struct capture_writer *writer;	  /* borrowed; NULL = none */
 	struct timeline_output *timeline; /* likewise */
@@ -162,6 +164,7 @@ int recording_start(struct recording **out, struct beam_node *n, const struct op
 	r->freq = opt->freq;
 	/* Beyond that less copying saves nothing: what is left is the cost of each switch. */
 	sample_limit_init(&r->limit, opt->max_overhead, off_cpu ? OFF_CPU_MOST_LESS : opt->freq);
+	record_windows_init(&r->windows, opt->max_overhead, clock_monotonic_ns() | 1);
 	rc = mode && !off_cpu ? live_open_memory(&r->live, n, err)
 			      : live_open(&r->live, n, &config, err);
 	if (rc) {
@@ -245,6 +248,45 @@ static int drain(struct recording *r, uint64_t max_ns, struct error *err)
 	return rc < 0 ? rc : 0;
 }
 
+int recording_drain_windows(struct recording *r, uint64_t step_ns, double *stands_for,
+			    struct error *err)
+{
+	struct record_windows *w = &r->windows;
+	enum record_windows_step step = RECORD_WINDOWS_KEEP;
+	struct sample_clocks clocks;
+	int rc = 0;
+
+	*stands_for = 1;
+	if (!live_sample_clocks(&r->live, &clocks))
+		; /* the loop will see that the node has exited */
+	else if (step_ns)
+		step = record_windows_step(w, &clocks, (double)step_ns);
+	else if (w->begun && record_windows_end(w, &clocks))
+		step = RECORD_WINDOWS_PAUSE;
+	switch (step) {
+	case RECORD_WINDOWS_PAUSE:
+		session_off_cpu_pause(r->live.session);
+		*stands_for = w->stands_for;
+		return drain(r, SOURCE_DRAIN_ALL, err);
+	case RECORD_WINDOWS_RESUME:
+		rc = session_off_cpu_resume(r->live.session);
+		return rc ? error_set(err, ERROR_KIND_FAILED, rc,
+				      "programs of the scheduler's tracepoints cannot be placed "
+				      "again: %s",
+				      error_text(-rc))
+			  : 0;
+	case RECORD_WINDOWS_KEEP:
+		break;
+	}
+	/* What a window has recorded waits for its end, by which it is known what it stands for. */
+	return w->begun && !w->paused ? 0 : drain(r, SOURCE_DRAIN_NS, err);
+}
+
+uint64_t recording_windows_ns(const struct recording *r)
+{
+	return r->windows.begun ? (uint64_t)r->windows.covered_ns : 0;
+}
+
 int recording_drain(struct recording *r, struct error *err)
 {
 	int rc = r->watch ? sample_processes(r, err) : 0;
@@ -318,6 +360,25 @@ static void say_limit(struct recording *r)
 	strbuf_free(&text);
 }
 
+/* What was done for the same of locks. */
+static void say_windows(struct recording *r)
+{
+	const struct record_windows *w = &r->windows;
+	struct strbuf text = STRBUF_INIT;
+
+	if (!w->begun)
+		return;
+	strbuf_addf(&text,
+		    "--max-overhead allows %.2f %% of %s: so waits were recorded in %u windows, "
+		    "%.3g %% of the time, and count for the rest, too; "
+		    "waits that are longer than a window (%.0f ms) are cut: --max-overhead 100 "
+		    "records all of the time",
+		    w->limit.allowed, w->limit.of_core ? "a core" : "the node's own CPU", w->nr,
+		    100 * w->on_ns / w->covered_ns, w->on_ns / w->nr / 1e6);
+	live_add_warning(&r->live, text.buf);
+	strbuf_free(&text);
+}
+
 /* Threads that found no room in the table of BPF programs. */
 static void say_missing(struct recording *r)
 {
@@ -348,6 +409,7 @@ static void add_off_cpu(struct recording *r)
 	add_number(r, "offcpu_times", r->off.times);
 	add_number(r, "offcpu_copied", r->off.copied);
 	say_limit(r);
+	say_windows(r);
 	say_missing(r);
 }
 

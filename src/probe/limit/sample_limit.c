@@ -48,3 +48,9 @@ bool sample_limit_step(struct sample_limit *l, const struct sample_clocks *now)
 	}
 	return l->weight != before;
 }
+
+bool sample_limit_is_over(struct sample_limit *l, const struct sample_clocks *now)
+{
+	l->share = share_of(l, now, &l->allowed, &l->of_core);
+	return l->share > l->allowed;
+}

@@ -33,4 +33,7 @@ void sample_limit_init(struct sample_limit *l, double percent, unsigned int freq
  * decision for clocks with ticks of 10 ms. */
 bool sample_limit_step(struct sample_limit *l, const struct sample_clocks *now);
 
+/* True if the overhead so far is more than what is allowed; sets share, allowed and of_core. */
+bool sample_limit_is_over(struct sample_limit *l, const struct sample_clocks *now);
+
 #endif

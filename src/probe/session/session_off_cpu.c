@@ -18,6 +18,19 @@
 #define COPY_PERCENT 1
 #define COPIES	     (OFF_CPU_WINDOW_NS / 100 * COPY_PERCENT / COPY_NS / NR_OFF_CPU_CLASSES)
 
+/* In windows so many times fewer are copied: by then it is their number that costs. */
+#define WINDOW_WEIGHT 4
+
+static int attach(struct session *s)
+{
+	/* First what ends a time: so no time is without its end. */
+	s->off_cpu[0] = bpf_program__attach_trace(s->skel->progs.off_waking);
+	if (!s->off_cpu[0])
+		return -errno;
+	s->off_cpu[1] = bpf_program__attach_trace(s->skel->progs.off_switch);
+	return s->off_cpu[1] ? 0 : -errno;
+}
+
 int session_watch_off_cpu(struct session *s)
 {
 	struct probe_state *state = &s->skel->bss->state;
@@ -25,12 +38,18 @@ int session_watch_off_cpu(struct session *s)
 	state->off_least_ns = 1000000000ull / s->config.freq;
 	state->off_copies = COPIES * (s->config.futexes ? NR_OFF_CPU_CLASSES : 1);
 	state->off_classes = s->config.futexes ? 1u << OFF_CPU_CLASS_FUTEX : ~0u;
-	/* First what ends a time: so no time is without its end. */
-	s->off_cpu[0] = bpf_program__attach_trace(s->skel->progs.off_waking);
-	if (!s->off_cpu[0])
-		return -errno;
-	s->off_cpu[1] = bpf_program__attach_trace(s->skel->progs.off_switch);
-	return s->off_cpu[1] ? 0 : -errno;
+	return attach(s);
+}
+
+void session_off_cpu_pause(struct session *s)
+{
+	session_leave_off_cpu(s);
+}
+
+int session_off_cpu_resume(struct session *s)
+{
+	session_off_cpu_less(s, WINDOW_WEIGHT);
+	return attach(s);
 }
 
 /* Runs off_finish for a thread: adds up, and emits, its current time off a CPU. */
