@@ -147,6 +147,12 @@ static void push_off_cpu(struct enrich *e, const struct off_cpu_part *part, uint
 
 	if (!part->ns)
 		return;
+	/* Threads that wait for work, though nothing that BPF programs see said so: where they do
+	 * is of no interest. */
+	if (part->kind == SAMPLE_WAIT) {
+		enrich_add_state(e, fields.thread, "[idle]", SAMPLE_WAIT, part->ns, ts_ns);
+		return;
+	}
 	fields.kind = (uint8_t)part->kind;
 	e->variance[part->kind] += part->variance;
 	enrich_add_sample(e, &fields, part->ns, ts_ns);

@@ -350,12 +350,13 @@ static void say_limit(struct recording *r)
 
 	if (l->weight <= 1)
 		return;
-	strbuf_addf(&text,
-		    "to record times off CPUs costs %.2f %% of %s, and --max-overhead allows "
-		    "%.2f %%: of %" PRIu64 " times %" PRIu64 " were copied, and weighed for the "
-		    "others",
-		    l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
-		    r->off.times, r->off.copied);
+	strbuf_addf(
+		&text,
+		"--max-overhead allows %.2f %% of %s: so of %" PRIu64 " times off CPUs %" PRIu64
+		" were copied, and weighed for the others; that programs run at each switch of a "
+		"thread cannot be saved (cost to the node, below)",
+		l->allowed, l->of_core ? "a core" : "the node's own CPU", r->off.times,
+		r->off.copied);
 	live_add_warning(&r->live, text.buf);
 	strbuf_free(&text);
 }

@@ -132,6 +132,15 @@ static void report_longer(struct trace *t)
 		   units_format_ns(t->ctx->opt.longer_than_ns, longer, sizeof(longer)), seen);
 }
 
+static void report_nothing(struct trace *t)
+{
+	uint64_t start_ns, end_ns;
+	char time[32];
+
+	event_run_span(t->run, &start_ns, &end_ns);
+	trace_report_nothing(t, units_format_ns(end_ns - start_ns, time, sizeof(time)));
+}
+
 void trace_report(struct trace *t)
 {
 	if (t->reported)
@@ -151,6 +160,8 @@ void trace_report(struct trace *t)
 			   "matches: arguments were truncated (--size, --depth)",
 			   t->functions.undecided, trace_plural(t->functions.undecided));
 	trace_points_report(t);
+	if (!t->ctx->opt.input && !t->seen[0] && !t->seen[1] && !t->functions.undecided)
+		report_nothing(t);
 	report_ends(t);
 	trace_code_report(t);
 }

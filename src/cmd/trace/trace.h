@@ -233,6 +233,10 @@ bool trace_is_full(const struct trace *t);
 void trace_warn(struct trace *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Warns at the end of everything that was missed; only the first time that it is called. */
 void trace_report(struct trace *t);
+
+/* ---- trace_nothing.c: no call was seen ------------------------------------------------------- */
+/* Warns of that, and says what else may be called; time: for how long it was watched. */
+void trace_report_nothing(struct trace *t, const char *time);
 /* Does a call match the patterns?  Only calls of a capture may not. */
 bool trace_takes(const struct trace *t, const struct event *ev);
 
