@@ -302,21 +302,23 @@ def c_locks(ctx):
         ctx.cleanup(kill, node)
         node.ask("c_locks", "load", os.path.dirname(ctx.library("c_locks_nif")))
         pids = node.ask("c_locks", "hold", which)
-        time.sleep(0.5)
-        data = ctx.ebeam.ok("sched", "--now", "-p", node.os_pid, "-j").json()["data"]
-        check_rows(data)
-        rows = {r["pid"]: r for r in data["schedulers"] if r["pid"]}
+        for _ in range(20):
+            data = ctx.ebeam.ok("sched", "--now", "-p", node.os_pid, "-j").json()["data"]
+            check_rows(data)
+            rows = {r["pid"]: r for r in data["schedulers"] if r["pid"]}
+            if pids["wants"] in rows and rows[pids["wants"]]["lock"]:
+                break
         holds, wants = rows[pids["holds"]], rows[pids["wants"]]
         check_equal(holds["lock"], None, "of who has it")
         check_equal(wants["lock"]["type"], name, f"{wants}")
         check_equal((wants["lock"]["owner_tid"], wants["lock"]["owner_pid"], wants["lock"]["owner_ended"]),
                     (holds["os_tid"], pids["holds"], False), f"who has the {name}: {wants['lock']}")
         text = ctx.ebeam.ok("sched", "--now", "-p", node.os_pid).out
-        check_in(f"c_lock_wants in c_locks:want/2 waits for a {name} of C code, held by normal scheduler "
+        check_in(f"c_lock_wants in c_locks:want/2 waits for a {name} of C code, held by dirty_io scheduler "
                  f"{holds['scheduler']}, which runs {pids['holds']} c_lock_holds", text, "the line")
         found = ctx.ebeam.run("diagnose", "-p", node.os_pid, "-d", "2", "-j").json()["data"]["findings"]
         said = [e for f in found for e in f["evidence"] if "its thread waits for" in e]
-        check_equal(said, [f"its thread waits for a {name} of C code held by normal scheduler "
+        check_equal(said, [f"its thread waits for a {name} of C code held by dirty IO scheduler "
                            f"{holds['scheduler']}, which runs {pids['holds']} c_lock_holds"], f"{found}")
         stop(ctx, node.os_pid)
         path = gcore(directory, node.os_pid)

@@ -410,11 +410,17 @@ const char describe_locks[] =
 	"confidence interval of the number before it. Before it waits in the kernel a thread "
 	"spins; 'on CPUs for "
 	"locks' is that, and taking and releasing them, by samples of the CPUs. Locks whose name "
-	"is not known (-) are told by their functions only.\n\n"
+	"is not known (-) are told by their functions only. Rows come by the time that is sure "
+	"(TIME without '+-'); processes of one name are one row, in JSON one each.\n\n"
+	"Where threads wait so often that this would cost more than --max-overhead allows, waits "
+	"are recorded in windows of some 50 ms that count for the rest of the time, too; "
+	"waits that are longer are cut there. --max-overhead 100 records all of them.\n\n"
 	"'Whose release ended the wait' has the process that ran on the thread that woke the "
 	"waiting one: it was the last to hold the lock, though others may have held it before. A "
-	"lock counting build of the VM (lcnt) counts each acquisition, too; 'ebeam record --mode "
-	"offcpu' shows the stacks that wait.";
+	"lock counting build of the VM (lcnt) counts each acquisition, too, and its times begin "
+	"when a thread finds the lock taken: they have the spinning, and the time until it has "
+	"a CPU again, which are not in TIME here. 'ebeam record --mode offcpu' shows the stacks "
+	"that wait.";
 
 const char describe_sched[] =
 	"How busy each scheduler is; how long processes wait in run queues, from the moment "

@@ -63,12 +63,13 @@ counted(Processes, Count, Microseconds) ->
     #{waits => lists:sum([C || {C, _} <- Counts]), ns => lists:sum([Ns || {_, Ns} <- Counts])}.
 
 writers(Processes, Milliseconds) ->
+    %% The table stays when they have ended: a lock has its name only while it is there.
+    catch ets:delete(blocked_table),
     Table = ets:new(blocked_table, [public, named_table]),
     Rows = [{X rem 10, X, lists:seq(1, 5000)} || X <- lists:seq(1, 3)],
     End = erlang:monotonic_time(millisecond) + list_to_integer(Milliseconds),
     Writer = fun() -> write(Table, Rows, End, 0) end,
     Result = in_processes([Writer || _ <- lists:seq(1, list_to_integer(Processes))]),
-    ets:delete(Table),
     maps:from_list(Result).
 
 write(Table, Rows, End, N) ->

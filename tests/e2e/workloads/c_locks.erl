@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: BSD-2-Clause
-%% A process that has a lock of the C library for some 20 seconds, in a NIF, on a CPU; and one that waits
-%% for it.
+%% A process that has a lock of the C library for two minutes, in a dirty NIF; and one that, a
+%% second later, waits for it in a normal one.
 %%
 %%   node.ask("c_locks", "load", DIR)       loads the NIFs of c_locks_nif from there
 %%   node.ask("c_locks", "hold", WHICH)     WHICH: 0 a mutex, 1 a rwlock; the pids of both
@@ -16,9 +16,13 @@ load(Dir) ->
 
 hold(Which) ->
     N = list_to_integer(Which),
-    Holds = spawn_opt(fun() -> register(c_lock_holds, self()), hold(N, 20) end, [{scheduler, 2}]),
+    Holds = spawn(fun() -> register(c_lock_holds, self()), hold(N, 120) end),
     receive after 300 -> ok end,
-    Wants = spawn_opt(fun() -> register(c_lock_wants, self()), want(N, 0) end, [{scheduler, 3}]),
+    Wants = spawn(fun() ->
+                          register(c_lock_wants, self()),
+                          receive after 1000 -> ok end,
+                          want(N, 0)
+                  end),
     #{holds => pid(Holds), wants => pid(Wants)}.
 
 pid(P) -> list_to_binary(pid_to_list(P)).
