@@ -60,9 +60,9 @@ double recording_own_cpu(struct recording *r);
 
 /* In a mode of times off CPUs, before the first drain: `take` is called for each. */
 void recording_on_off_cpu(struct recording *r, enrich_off_cpu_fn *take, void *arg);
-/* Of locks, in place of recording_drain() and recording_keep_limit(): keeps the limit by recording in
- * windows (probe/limit/record_windows.h).  *stands_for: of what it has drained.  step_ns: from call to call; 0 = the run ends.
- * 0 or negative errno. */
+/* Of locks, in place of recording_drain() and recording_keep_limit(): keeps the limit by recording
+ * in windows (probe/limit/record_windows.h).  *stands_for: of what it has drained.  step_ns: from
+ * call to call; 0 = the run ends.  0 or negative errno. */
 int recording_drain_windows(struct recording *r, uint64_t step_ns, double *stands_for,
 			    struct error *err);
 /* The time for which the windows stand, ns; 0 = it records all the time. */

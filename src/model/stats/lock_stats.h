@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Waits for locks, added up by lock, by lock and process that waited, by lock and function that
- * waited, and by lock and process that ended the wait by releasing it.  A wait may stand for others like it, so numbers are estimates;
- * waits that stand for themselves only, as all long ones do, are exact.
+ * waited, and by lock and process that ended the wait by releasing it.  A wait may stand for others
+ * like it, so numbers are estimates; waits that stand for themselves only, as all long ones do, are
+ * exact.
  */
 #ifndef EBEAM_MODEL_LOCK_STATS_H
 #define EBEAM_MODEL_LOCK_STATS_H
@@ -60,7 +61,8 @@ void lock_stats_open(struct lock_stats *s);
 void lock_stats_close(struct lock_stats *s);
 void lock_stats_add(struct lock_stats *s, const struct lock_wait *w);
 
-/* malloc'ed, *nr of them: first those of which most time is sure, by the 95 % confidence interval. */
+/* malloc'ed, *nr of them: first those of which most time is sure, by the 95 % confidence
+ * interval. */
 struct lock_sum *lock_stats_rows(const struct keytab *of, size_t *nr);
 /* Adds up rows of the same lock whose processes are in the same group; in the same order. */
 void lock_stats_join(struct lock_sum *rows, size_t *nr,

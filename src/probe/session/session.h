@@ -137,8 +137,8 @@ void session_peek(struct session *s, void (*peek)(void *ctx, const struct rec_he
 
 /* Begins to sample every online CPU, and to run the probes of events. */
 int session_start(struct session *s, struct error *err);
-/* In a session with off_cpu: takes its programs away, which ends all times off a CPU, and places them
- * again, to copy fewer of these.  0 or negative errno. */
+/* In a session with off_cpu: takes its programs away, which ends all times off a CPU, and places
+ * them again, to copy fewer of these.  0 or negative errno. */
 void session_off_cpu_pause(struct session *s);
 int session_off_cpu_resume(struct session *s);
 /* In a session with off_cpu, after session_stop(): the sums of each thread, and with os_tid 0 those
