@@ -547,3 +547,15 @@ def ended_by_default(ctx):
     said = "ended after the first 10 calls: -n says how many"
     check_in(said, result.err, "closing words")
     check_equal(said in asked.err, False, f"with -n: {asked.err}")
+
+
+@case("no call was seen: which other arities there are, what else makes atoms, what is not exported", otp="one")
+def nothing(ctx):
+    def said(*patterns):
+        return ctx.ebeam.ok("trace", "-p", ctx.node.os_pid, "-d", "1", *patterns).err
+
+    check_in("there is also erlang:binary_to_atom/2", said("erlang:binary_to_atom/1"), "arities")
+    err = said("lists:mapfoldl_1/3", "erlang:list_to_atom/1")
+    check_in("no call was seen in 1", err, "for how long")
+    check_in("ebeam trace 'erlang:binary_to_atom -> stack' 'erlang:binary_to_term -> stack'", err, "of atoms")
+    check_in("which then do not call it: lists:mapfoldl_1/3", err, "not exported")
