@@ -7,7 +7,7 @@ from harness import case, check, check_equal, check_in, check_near
 
 SIDE_BY_SIDE = True
 
-# Of each process: binaries, their bytes, bytes of these that its terms use, that only it refers to.
+# Of each process: binaries, their bytes, bytes of these that its terms use, that only it refers to.  Garbage: below.
 PROCESSES = {
     "parts": (100, 100 * 100000, 100 * 80, 100 * 100000),
     "whole": (10, 10 * 50000, 10 * 50000, 10 * 50000),
@@ -17,7 +17,16 @@ PROCESSES = {
     "context": (1, 80001, 80000, 80001),  # what is behind its position
     "mailbox": (3, 3 * 70000, 3 * 70000, 3 * 70000),
     "large_heap": (2, 2 * 90000, 70 + 90, 2 * 90000),
+    "garbage": (30, 10 * 60000 + 20 * 40000, 10 * 75, 10 * 60000 + 20 * 40000),
+    "nested": (52, 52 * 10000 + 52 * 53 // 2, 52 * 100, 52 * 10000 + 52 * 53 // 2),
+    "kept": (41, 15000 + 40 * 25000, 15000 + 40 * 65, 15000 + 40 * 25000),
+    "asleep": (2, 50000, 20090, 50000),
 }
+GARBAGE = 20 * 40000
+# Of each process with parts: how many, their bytes, the median of what is used of each.
+PARTS = {"parts": (100, 100 * 100000, 80), "overlapping": (1, 200000, 250), "large_heap": (2, 2 * 90000, 90),
+         "garbage": (10, 10 * 60000, 75), "nested": (52, 52 * 10000 + 52 * 53 // 2, 100), "kept": (40, 40 * 25000, 65),
+         "asleep": (1, 30000, 90)}
 TABLE = (60, 50 * 20000 + 10 * 60000, 50 * 20000 + 10 * 100, 50 * 20000 + 10 * 60000)
 
 
@@ -39,6 +48,9 @@ def holders(ctx):
         row = rows[truth["processes"][name]]
         check_equal((row["type"], row["name"]), ("process", f"bin_{name}"), "type and name")
         check_equal(numbers(row), expected, name)
+        check_equal(row["garbage"], GARBAGE if name == "garbage" else 0, f"{name}: garbage")
+        check_equal(tuple(row[f] for f in ("parts", "part_memory", "part")), PARTS.get(name, (0, 0, None)),
+                    f"{name}: parts")
         check_equal(row["in_messages"], 3 if name == "mailbox" else 0, f"{name}: in messages")
     shared = rows[truth["processes"]["shared_b"]]
     check_near(shared["share"], 4 * 30000 / 2, 4, "half of what two processes share")
@@ -119,7 +131,9 @@ def text(ctx):
     lines = ctx.ebeam.ok("bin", "-p", node.os_pid).out.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("HOLDER")) + 1
     check_equal(lines[first].split()[:2], [truth["processes"]["parts"], "process"], "\n".join(lines))
-    check_in("100 9.5 MiB 7.8 KiB 9.5 MiB", " ".join(lines[first].split()), "row")
+    check_in("100 9.5 MiB 7.8 KiB 0 B 9.5 MiB", " ".join(lines[first].split()), "row")
+    check_in("bin_parts: sub-binaries, which use 80 B of each (median), keep 100 binaries of 9.5 MiB: copy them with "
+             "binary:copy/1", "\n".join(lines), "advice")
     lines = ctx.ebeam.ok("bin", "-p", node.os_pid, "-s", "used", "-n", "1", "-c", "name,used").out.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("NAME")) + 1
     check(lines[first].startswith("bin_"), f"{lines}")

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/process/heap_fragments.h"
+#include "beam/process/heap_mark.h"
 
 #define CHUNK_WORDS (1u << 17)
 #define AREAS_MAX   3	       /* heap, stack, old heap */
@@ -17,6 +18,7 @@
 /* ErlSubBin (up to OTP 26) {header, bytes, offset, bits beyond u8 and first bit u8, whole binary};
  * ErlSubBits (from 27 on) {header, data * | flags, first bit, end bit, whole binary}. */
 #define SUB_WORDS   5
+#define TERM_BOXED  2u
 #define SUB_BIN_26  (3ull << 6 | SUBTAG_SUB_BIN)
 #define SUB_BITS_27 (4ull << 6 | SUBTAG_SUB_BITS)
 /* ErlBinMatchState (up to OTP 26) {header, whole binary, data *, offset and size in bits, ...}. */
@@ -38,6 +40,7 @@ struct binary_use {
 	bool *whole;	   /* by place: a term is the whole binary */
 	bool *found;	   /* by place: something refers to it */
 	VEC(struct range) ranges;
+	bool reached; /* what was not found is garbage */
 	bool ordered; /* ranges are, by binary and beginning, with those of whole binaries */
 	uint64_t *buf;
 };
@@ -251,6 +254,48 @@ bool binary_use_process(struct binary_use *u, struct beam_node *n, const struct 
 	return binary_use_fragments(u, n, p->mbuf) && ok;
 }
 
+/* ---- what is reachable ----------------------------------------------------------------------- */
+
+static void take_reached(void *arg, raddr at, const uint64_t *words)
+{
+	struct binary_use *u = arg;
+
+	if (u->otp >= 27) {
+		take_27(u, words);
+	} else if (HEADER_SUBTAG(words[0]) == SUBTAG_PROC_BIN) {
+		size_t place = place_of(u, at | TERM_BOXED);
+
+		if (place < u->nr)
+			u->found[place] = u->whole[place] = true;
+	} else {
+		take_26(u, words);
+	}
+}
+
+bool binary_use_reached(struct binary_use *u, struct beam_node *n, const struct process_facts *p)
+{
+	u->reached = heap_mark_process(n, p, take_reached, u) == 0;
+	return u->reached;
+}
+
+bool binary_use_knows_garbage(const struct binary_use *u)
+{
+	return u->reached;
+}
+
+bool binary_use_holder(struct binary_use *u, struct beam_node *n, const struct process_facts *p,
+		       const struct off_heap *o, bool reach)
+{
+	bool ok;
+
+	if (reach && binary_use_reached(u, n, p))
+		return true;
+	ok = binary_use_process(u, n, p);
+	for (size_t i = 0; i < o->fragments.len; i++)
+		ok = binary_use_fragments(u, n, o->fragments.data[i]) && ok;
+	return ok;
+}
+
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 static int by_range(const void *a, const void *b)
@@ -267,7 +312,7 @@ static void order(struct binary_use *u)
 	for (size_t i = 0; i < u->nr; i++) {
 		const struct off_heap_place *p = &u->places[i];
 
-		if (u->whole[i] || !u->found[i])
+		if (u->whole[i] || (!u->found[i] && !u->reached))
 			vec_push(&u->ranges,
 				 ((struct range){p->binary, p->bytes,
 						 p->size ? p->bytes + p->size : UINT64_MAX}));
@@ -277,9 +322,9 @@ static void order(struct binary_use *u)
 	u->ordered = true;
 }
 
-uint64_t binary_use_of(struct binary_use *u, raddr binary, uint64_t size)
+/* Index of the first range of the binary, or where it would be. */
+static size_t first_range(struct binary_use *u, raddr binary)
 {
-	uint64_t used = 0, end = 0;
 	size_t low = 0, high;
 
 	if (!u->ordered)
@@ -293,12 +338,27 @@ uint64_t binary_use_of(struct binary_use *u, raddr binary, uint64_t size)
 		else
 			high = middle;
 	}
-	for (; low < u->ranges.len && u->ranges.data[low].binary == binary; low++) {
-		const struct range *r = &u->ranges.data[low];
+	return low;
+}
+
+uint64_t binary_use_of(struct binary_use *u, raddr binary, uint64_t size)
+{
+	uint64_t used = 0, end = 0;
+
+	for (size_t i = first_range(u, binary);
+	     i < u->ranges.len && u->ranges.data[i].binary == binary; i++) {
+		const struct range *r = &u->ranges.data[i];
 
 		if (r->to > MAX(end, r->from))
 			used += r->to - MAX(end, r->from);
 		end = MAX(end, r->to);
 	}
 	return MIN(used, size);
+}
+
+bool binary_use_is_garbage(struct binary_use *u, raddr binary)
+{
+	size_t i = first_range(u, binary);
+
+	return u->reached && (i == u->ranges.len || u->ranges.data[i].binary != binary);
 }

@@ -4,8 +4,8 @@
  *
  * Off-heap lists of processes, messages, objects of ETS tables, literals of modules and persistent
  * terms, and the queues of ports, say who refers to which binary; the words of heaps, objects and
- * literals, how much of it their terms use.  Large heaps come last, those with most bytes of
- * binaries first.
+ * literals, how much of it their terms use.  Last, those with most bytes of binaries first, come
+ * large heaps, and once more the first processes, so that garbage can be told from the rest.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -24,6 +24,9 @@
 #define HOLDERS_SHOWN 20
 /* Larger heaps are searched after all lists were read. */
 #define LARGE_HEAP_WORDS (1u << 17)
+/* Garbage is told from what is reachable in so many holders, those with most bytes of binaries. */
+#define REACH_MAX 1000
+#define TRIES	  3 /* of one that runs meanwhile */
 /* They are not searched any longer than so; other rows have no use then. */
 #define USE_MAX_NS 10000000000ull
 
@@ -49,6 +52,7 @@ void bin_count(struct bin *b, uint32_t row, raddr addr, uint64_t size, uint64_t 
 	if (!known) {
 		known = keytab_add(&b->binaries, addr);
 		known->holder = row;
+		known->used = NAN;
 	}
 	known->size = size;
 	known->refc = refc;
@@ -79,7 +83,8 @@ bool holding_add_row(struct holding *h, struct bin_row *row, uint64_t pid)
 	b->unreadable += o->unreadable;
 	b->cut |= o->cut;
 	row->torn |= o->unreadable > 0;
-	row->used = NAN;
+	row->used = row->garbage = NAN;
+	row->part = NAN;
 	for (size_t i = 0; i < o->binaries.len; i++) {
 		const struct off_heap_binary *binary = &o->binaries.data[i];
 
@@ -101,16 +106,53 @@ bool holding_add_row(struct holding *h, struct bin_row *row, uint64_t pid)
 	return true;
 }
 
-double holding_use(struct holding *h, struct binary_use *use, bool ok)
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+void holding_sum_use(struct holding *h, holding_used_fn *used_of, void *arg, struct bin_row *row)
 {
 	struct off_heap *o = &h->binaries;
-	double sum = 0;
+	uint64_t sum = 0, garbage = 0, *parts = xcalloc(o->binaries.len + 1, sizeof(*parts));
 
-	for (size_t i = 0; i < o->binaries.len; i++)
-		sum += (double)binary_use_of(use, o->binaries.data[i].addr,
-					     o->binaries.data[i].size);
+	row->parts = row->part_memory = 0;
+	for (size_t i = 0; i < o->binaries.len; i++) {
+		const struct off_heap_binary *binary = &o->binaries.data[i];
+		bool is_garbage = false;
+		uint64_t used = used_of(arg, binary, &is_garbage);
+		struct known_binary *known = keytab_find(&h->b->binaries, binary->addr);
+
+		if (known)
+			known->used = (double)used;
+		sum += used;
+		if (is_garbage) {
+			garbage += binary->size;
+		} else if (used < binary->size / 2) {
+			parts[row->parts++] = used;
+			row->part_memory += binary->size;
+		}
+	}
+	if (row->parts)
+		qsort(parts, (size_t)row->parts, sizeof(*parts), by_number);
+	row->part = row->parts ? (double)parts[row->parts / 2] : NAN;
+	row->used = (double)MIN(sum, row->memory);
+	row->garbage = (double)MIN(garbage, row->memory);
+	free(parts);
+}
+
+static uint64_t used_of(void *arg, const struct off_heap_binary *binary, bool *is_garbage)
+{
+	*is_garbage = binary_use_is_garbage(arg, binary->addr);
+	return binary_use_of(arg, binary->addr, binary->size);
+}
+
+void holding_use(struct holding *h, struct binary_use *use, struct bin_row *row)
+{
+	holding_sum_use(h, used_of, use, row);
 	binary_use_free(use);
-	return ok ? sum : NAN;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -127,35 +169,39 @@ static const char *name_of(struct bin *b, const struct process_facts *p, struct 
 }
 
 /* How much of what `h` has, which is of this process, its terms use. */
-static double use_of(struct holding *h, const struct process_facts *p)
+static void find_use_of(struct holding *h, const struct process_facts *p, bool reach,
+			struct bin_row *row)
 {
 	struct beam_node *n = h->b->node;
 	struct off_heap *o = &h->binaries;
 	struct binary_use *use = binary_use_new(n->identity.otp, o->places.data, o->places.len);
-	bool ok = binary_use_process(use, n, p);
+	bool ok = binary_use_holder(use, n, p, o, reach), known = binary_use_knows_garbage(use);
 
-	for (size_t i = 0; i < o->fragments.len; i++)
-		ok = binary_use_fragments(use, n, o->fragments.data[i]) && ok;
-	return holding_use(h, use, ok);
+	if (ok)
+		holding_use(h, use, row);
+	else
+		binary_use_free(use);
+	if (!known)
+		row->garbage = NAN;
 }
 
-/* The same later, of its lists as they are then: it may have collected garbage. */
-static double use_of_large(struct bin *b, uint64_t pid)
+/* The same later, of its lists as they are then: it may have collected garbage.  False:
+ * garbage was not told from the rest. */
+static bool find_use_again(struct bin *b, uint64_t pid, bool reach, struct bin_row *row)
 {
 	struct mem *cached = process_source_cache(&b->source);
 	struct process_facts p;
 	struct holding h;
-	double used;
 
 	if (process_read(b->node, pid, 0, &p) != 0)
-		return NAN;
+		return true;
 	mem_cached_forget(cached);
 	holding_begin(&h, b);
 	off_heap_add_all(b->node, cached, &p, &h.binaries);
 	off_heap_finish(b->node, &h.binaries);
-	used = use_of(&h, &p);
+	find_use_of(&h, &p, reach, row);
 	holding_end(&h);
-	return used;
+	return !reach || !isnan(row->garbage);
 }
 
 static int take_processes(void *arg, struct process_facts *block, size_t nr)
@@ -172,8 +218,8 @@ static int take_processes(void *arg, struct process_facts *block, size_t nr)
 		off_heap_add_all(b->node, process_source_cache(&b->source), p, &h.binaries);
 		if (h.binaries.references)
 			row.name = name_of(b, p, &row);
-		if (holding_add_row(&h, &row, large ? p->epid : 0) && !large)
-			b->rows.data[b->rows.len - 1].used = use_of(&h, p);
+		if (holding_add_row(&h, &row, p->epid) && !large)
+			find_use_of(&h, p, false, &b->rows.data[b->rows.len - 1]);
 		holding_end(&h);
 	}
 	return 0;
@@ -203,14 +249,16 @@ static void find_use(struct bin *b)
 	qsort(order, b->rows.len, sizeof(*order), by_memory);
 	for (size_t i = 0; i < b->rows.len; i++) {
 		uint64_t pid = b->pids.data[order[i].row];
+		struct bin_row *row = &b->rows.data[order[i].row];
 
-		if (!pid)
+		if (!pid || (i >= REACH_MAX && !isnan(row->used)))
 			continue;
 		if (clock_monotonic_ns() > until) {
 			b->use_cut = true;
 			break;
 		}
-		b->rows.data[order[i].row].used = use_of_large(b, pid);
+		for (int try = 0; try < TRIES && !find_use_again(b, pid, i < REACH_MAX, row); try++)
+			;
 	}
 	free(order);
 }
@@ -228,8 +276,10 @@ static void sum_up(struct bin *b)
 			a->elsewhere_binaries++;
 			a->elsewhere_memory += k->size;
 		}
-		vec_push(&b->largest, ((struct bin_binary){k->addr, k->size, k->refc, k->found,
-							   k->holders, &b->rows.data[k->holder]}));
+		vec_push(&b->largest,
+			 ((struct bin_binary){k->addr, k->size, k->refc, k->found, k->holders,
+					      k->holders == 1 ? k->used : NAN,
+					      &b->rows.data[k->holder]}));
 	}
 	a->holders = bin_holders_table;
 	a->holders.rows = b->rows.data;
@@ -282,8 +332,8 @@ static size_t find_warnings(const struct bin *b, const char *warnings[WARNINGS_M
 		warnings[nr++] = "a holder has more than 5,000,000 references: others of it are "
 				 "not counted";
 	if (b->use_cut)
-		warnings[nr++] = "the search of heaps took too long: the processes with fewer "
-				 "bytes have no 'used'";
+		warnings[nr++] = "the search of heaps took too long: of the processes with fewer "
+				 "bytes 'used' or 'garbage' is not known";
 	if (b->no_literals)
 		warnings[nr++] = "binaries in literals of modules were not found: a table of this "
 				 "build is not known (see ebeam doctor)";

@@ -14,6 +14,7 @@
 struct known_binary {
 	uint64_t addr, size, refc, found;
 	uint32_t holders, holder; /* holder: the first one, index of rows */
+	double used;		  /* bytes, by the last one of which that is known; else NAN */
 };
 
 struct bin {
@@ -21,7 +22,7 @@ struct bin {
 	struct beam_node *node;
 	struct process_source source;
 	VEC(struct bin_row) rows;
-	VEC(uint64_t) pids; /* by row: of a process with a large heap; else 0 */
+	VEC(uint64_t) pids; /* by row: of a process; else 0 */
 	struct keytab binaries;
 	struct keytab magic; /* struct magic_ref: what magic references refer to */
 	VEC(struct bin_binary) largest;
@@ -50,10 +51,13 @@ struct magic_ref {
 
 void holding_begin(struct holding *h, struct bin *b);
 /* Adds a row of what was found; nothing if that is no binary.  `row` has type, id and name; pid: of
- * a process with a large heap, else 0.  False: there is no row. */
+ * a process, else 0.  False: there is no row. */
 bool holding_add_row(struct holding *h, struct bin_row *row, uint64_t pid);
-/* How much of the binaries is used, as `use` found; frees it.  ok: all was searched. */
-double holding_use(struct holding *h, struct binary_use *use, bool ok);
+/* Fills in how much of the binaries is used, in parts, or garbage. */
+typedef uint64_t holding_used_fn(void *arg, const struct off_heap_binary *binary, bool *is_garbage);
+void holding_sum_use(struct holding *h, holding_used_fn *used_of, void *arg, struct bin_row *row);
+/* The same, as `use` found; frees it. */
+void holding_use(struct holding *h, struct binary_use *use, struct bin_row *row);
 void holding_end(struct holding *h);
 /* Counts a binary to which the row with this index refers, or the next row, `found` times. */
 void bin_count(struct bin *b, uint32_t row, raddr addr, uint64_t size, uint64_t refc,

@@ -19,18 +19,13 @@
 
 /* ---- tables and ports ------------------------------------------------------------------------ */
 
-/* Bytes of the binaries that were found to be used; each at most once. */
-static double sum_of_used(const struct holding *h)
+/* Bytes of a binary that were found to be used. */
+static uint64_t used_of(void *arg, const struct off_heap_binary *binary, bool *is_garbage)
 {
-	double sum = 0;
+	const struct used_bytes *used = keytab_find(&((struct holding *)arg)->used, binary->addr);
 
-	for (size_t i = 0; i < h->binaries.binaries.len; i++) {
-		const struct off_heap_binary *binary = &h->binaries.binaries.data[i];
-		const struct used_bytes *used = keytab_find(&h->used, binary->addr);
-
-		sum += (double)MIN(used ? used->bytes : 0, binary->size);
-	}
-	return sum;
+	UNUSED(is_garbage);
+	return used ? MIN(used->bytes, binary->size) : 0;
 }
 
 static void add_used(struct holding *h, raddr binary, uint64_t bytes)
@@ -110,7 +105,7 @@ int bin_take_tables(struct bin *b, struct error *err)
 		if (name)
 			row.name = keep_text(b, name, len);
 		if (holding_add_row(&h, &row, 0) && !h.use_unknown)
-			b->rows.data[b->rows.len - 1].used = sum_of_used(&h);
+			holding_sum_use(&h, used_of, &h, &b->rows.data[b->rows.len - 1]);
 		holding_end(&h);
 	}
 	ets_list_free(&list);
@@ -144,7 +139,7 @@ int bin_take_ports(struct bin *b, struct error *err)
 		if (p->name)
 			row.name = keep_text(b, p->name, strlen(p->name));
 		if (holding_add_row(&h, &row, 0))
-			b->rows.data[b->rows.len - 1].used = sum_of_used(&h);
+			holding_sum_use(&h, used_of, &h, &b->rows.data[b->rows.len - 1]);
 		holding_end(&h);
 	}
 	port_list_free(&list);
@@ -169,8 +164,10 @@ static bool take_area(struct bin *b, raddr area, struct bin_row *row)
 	if (found) {
 		use = binary_use_new(b->node->identity.otp, h.binaries.places.data,
 				     h.binaries.places.len);
-		b->rows.data[b->rows.len - 1].used =
-			holding_use(&h, use, binary_use_area(use, b->node, a.start, a.end));
+		if (binary_use_area(use, b->node, a.start, a.end))
+			holding_use(&h, use, &b->rows.data[b->rows.len - 1]);
+		else
+			binary_use_free(use);
 	}
 	holding_end(&h);
 	return found;
@@ -234,7 +231,11 @@ static uint32_t find_row(struct resources *r, const struct nif_resource *resourc
 {
 	struct bin *b = r->b;
 	struct process_strings *strings = &b->source.strings;
-	struct bin_row row = {.type = "NIF resource", .used = NAN, .held = UINT64_MAX};
+	struct bin_row row = {.type = "NIF resource",
+			      .used = NAN,
+			      .garbage = NAN,
+			      .part = NAN,
+			      .held = UINT64_MAX};
 	struct strbuf text = STRBUF_INIT;
 	struct row_of_type *of;
 	const char *atom;

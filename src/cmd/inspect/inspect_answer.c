@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ebeam inspect`: makes the answer of process_view.h, in texts, of what was read. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "abi/vm.h"
 #include "base/compiler.h"
+#include "beam/process/binary_use.h"
 #include "beam/term/term_read.h"
 #include "cmd/inspect/inspect.h"
 #include "model/process/process_rows.h"
@@ -370,20 +372,43 @@ static void add_dictionary(struct inspect *x)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* What its terms use of its binaries; NULL = not known. */
+static struct binary_use *find_use(struct inspect *x)
+{
+	const struct off_heap *o = &x->binaries;
+	struct binary_use *use = binary_use_new(x->n->identity.otp, o->places.data, o->places.len);
+
+	if (binary_use_holder(use, x->n, &x->p, o, true))
+		return use;
+	binary_use_free(use);
+	return NULL;
+}
+
 static void add_binaries(struct inspect *x)
 {
+	struct binary_use *use = x->binaries.binaries.len ? find_use(x) : NULL;
 	const struct off_heap *o = &x->binaries;
 
 	x->a.all_binaries = o->binaries.len;
 	x->a.binary_bytes = o->bytes;
 	x->a.binary_references = o->references;
 	x->a.binaries_in_messages = o->in_messages;
-	for (size_t i = 0; i < MIN(o->binaries.len, inspect_top(x)); i++) {
+	x->a.binary_used = use || !o->binaries.len ? 0 : NAN;
+	x->a.binary_garbage = !use || binary_use_knows_garbage(use) ? x->a.binary_used : NAN;
+	for (size_t i = 0; i < o->binaries.len; i++) {
 		const struct off_heap_binary *b = &o->binaries.data[i];
+		struct process_binary row = {b->addr, b->size, b->refc, b->here, NAN, false};
 
-		vec_push(&x->a.binaries,
-			 ((struct process_binary){b->addr, b->size, b->refc, b->here}));
+		if (use) {
+			row.used = (double)binary_use_of(use, b->addr, b->size);
+			row.garbage = binary_use_is_garbage(use, b->addr);
+			x->a.binary_used += row.used;
+			x->a.binary_garbage += row.garbage ? (double)b->size : 0;
+		}
+		if (i < inspect_top(x))
+			vec_push(&x->a.binaries, row);
 	}
+	binary_use_free(use);
 }
 
 static void add_heap(struct inspect *x)

@@ -26,6 +26,8 @@ static int take_message(void *arg, const struct signal_message *m)
 	x->message_words += m->words;
 	x->a.on_heap += m->fragment == 0;
 	off_heap_add_fragments(x->n, x->cached, m->fragment, true, &x->binaries);
+	if (m->fragment)
+		vec_push(&x->binaries.fragments, m->fragment);
 	if (x->a.shaped)
 		shape_add(&x->shapes, &x->reader, m->term, m->words);
 	/* Only the first messages of a long mailbox are read without --mailbox. */
@@ -42,6 +44,7 @@ void inspect_mailbox(struct inspect *x)
 		mem_cached_forget(x->cached);
 		off_heap_free(&x->binaries);
 		memset(&x->binaries, 0, sizeof(x->binaries));
+		x->binaries.keep_places = true;
 		off_heap_add_process(x->n, x->cached, x->p.addr, &x->binaries);
 		if (signals_walk(x->n, x->cached, x->p.addr, take_message, x, &x->messages) != 0) {
 			x->unreadable++;

@@ -9,8 +9,12 @@
 #include "view/table/histogram.h"
 
 #define LARGEST_SHOWN 5
+#define ADVICE_MIN    (1u << 20)
 
 TABLE_VALUE(used_of, struct bin_row, r->used)
+TABLE_VALUE(garbage_of, struct bin_row, r->garbage)
+TABLE_VALUE(part_of, struct bin_row, r->part)
+TABLE_VALUE(binary_used, struct bin_binary, r->used)
 
 static void json_torn(struct jsonw *w, const char *name, const void *row, const void *ctx)
 {
@@ -30,9 +34,13 @@ static const struct table_column holder_columns[] = {
 	{HOLDER("in_messages", "IN MESSAGES", COUNT, in_messages), .hidden = true},
 	{HOLDER("memory", "MEMORY", BYTES, memory)},
 	{TABLE_NUMBER("used", "USED", BYTES, used_of)},
+	{TABLE_NUMBER("garbage", "GARBAGE", BYTES, garbage_of)},
 	{HOLDER("held", "HELD", BYTES, held)},
 	{HOLDER("share", "SHARE", BYTES, share), .hidden = true},
 	{HOLDER("largest", "LARGEST", BYTES, largest)},
+	{HOLDER("parts", "PARTS", COUNT, parts), .hidden = true},
+	{HOLDER("part_memory", "OF PARTS", BYTES, part_memory), .hidden = true},
+	{TABLE_NUMBER("part", "PART", BYTES, part_of), .hidden = true},
 	{HOLDER("name", "NAME", TEXT, name)},
 	{.json = json_torn},
 };
@@ -59,6 +67,7 @@ static void col_holder(struct strbuf *out, const void *row, const void *ctx)
 static const struct table_column binary_columns[] = {
 	{.name = "address", .title = "ADDRESS", .text = col_address},
 	{BINARY("size", "SIZE", BYTES, size)},
+	{TABLE_NUMBER("used", "USED", BYTES, binary_used)},
 	{BINARY("refc", "REFC", COUNT, refc)},
 	{BINARY("references", "FOUND", COUNT, found)},
 	{BINARY("holders", "HOLDERS", COUNT, holders)},
@@ -90,6 +99,42 @@ static void write_totals(FILE *f, const struct bin_answer *a)
 			   units_format_bytes(a->elsewhere_memory, bytes, sizeof(bytes)));
 }
 
+static const char *holder_text(const struct bin_row *r, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", r->id, *r->id && r->name ? " " : "", r->name ? r->name : "");
+	return buf;
+}
+
+/* What to do about the first holders that keep much of which they use little. */
+static void write_advice(FILE *f, const struct bin_answer *a)
+{
+	const struct bin_row *rows = a->holders.rows;
+	const struct bin_row *most = NULL, *garbage = NULL;
+	char who[160], nr[32], bytes[32], part[32];
+
+	for (size_t i = 0; i < a->holders.nr_rows; i++) {
+		if (!most || rows[i].part_memory > most->part_memory)
+			most = &rows[i];
+		if (!isnan(rows[i].garbage) && (!garbage || rows[i].garbage > garbage->garbage))
+			garbage = &rows[i];
+	}
+	if (most && most->part_memory >= ADVICE_MIN)
+		table_line(
+			f,
+			"%s: sub-binaries, which use %s of each (median), keep %s binaries of %s: "
+			"copy them with binary:copy/1",
+			holder_text(most, who, sizeof(who)),
+			units_format_bytes((uint64_t)most->part, part, sizeof(part)),
+			units_format_count(most->parts, nr, sizeof(nr)),
+			units_format_bytes(most->part_memory, bytes, sizeof(bytes)));
+	if (garbage && garbage->garbage >= ADVICE_MIN)
+		table_line(f,
+			   "%s: only garbage on its heap keeps %s, until it is collected "
+			   "(erlang:garbage_collect/1, hibernation)",
+			   holder_text(garbage, who, sizeof(who)),
+			   units_format_bytes((uint64_t)garbage->garbage, bytes, sizeof(bytes)));
+}
+
 int bin_view_write(FILE *f, const struct bin_answer *a, const struct table_options *o,
 		   struct error *err)
 {
@@ -105,6 +150,7 @@ int bin_view_write(FILE *f, const struct bin_answer *a, const struct table_optio
 		return rc;
 	if (o->limit && a->holders.nr_rows > o->limit)
 		table_write_more(f, o->limit, a->holders.nr_rows);
+	write_advice(f, a);
 	fputc('\n', f);
 	rc = table_write(f, &a->largest, &largest, err);
 	if (rc)

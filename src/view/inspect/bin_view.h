@@ -17,6 +17,11 @@ struct bin_row {
 	 * the number of references, times those from here; that terms use, NAN = not known. */
 	uint64_t memory, held, share;
 	double used;
+	double garbage; /* bytes of those to which only garbage on its heap refers; NAN = not known */
+	/* Those of which less than half is used, and no garbage: their number, their bytes, the median
+	 * of what is used of each; NAN = there are none, or that is not known. */
+	uint64_t parts, part_memory;
+	double part;
 	uint64_t largest;
 	bool torn; /* it changed while it was read */
 };
@@ -24,6 +29,7 @@ struct bin_row {
 struct bin_binary {
 	uint64_t address, size, refc; /* refc: as the node counts references */
 	uint64_t found, holders;      /* references that were found, and from how many rows */
+	double used; /* bytes, if there is one holder and that is known; else NAN */
 	const struct bin_row *holder; /* the first of them */
 };
 

@@ -3,6 +3,7 @@
 #include "view/inspect/process_view.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -120,9 +121,13 @@ static const struct table_column root_columns[] = {
 	{0},
 };
 
+TABLE_VALUE(binary_used, struct process_binary, r->used)
+
 static const struct table_column binary_columns[] = {
 	{OF(binary, "address", ID, address)},
 	{OF(binary, "bytes", BYTES, bytes)},
+	{TABLE_NUMBER("used", "", BYTES, binary_used)},
+	{OF(binary, "garbage", FLAG, garbage)},
 	{OF(binary, "refc", COUNT, refc)},
 	{OF(binary, "references", COUNT, references)},
 	{0},
@@ -231,6 +236,8 @@ static void json_heap(struct jsonw *w, const struct process_answer *a)
 	jsonw_begin_object(w, "binaries");
 	jsonw_uint(w, "count", a->all_binaries);
 	jsonw_uint(w, "bytes", a->binary_bytes);
+	jsonw_double(w, "used", a->binary_used);
+	jsonw_double(w, "garbage", a->binary_garbage);
 	jsonw_uint(w, "references", a->binary_references);
 	jsonw_uint(w, "in_messages", a->binaries_in_messages);
 	ROWS(w, "top", binary_columns, a->binaries);
@@ -472,14 +479,23 @@ static void write_binaries(FILE *f, const struct process_answer *a, const struct
 		return;
 	HEADING(f, o, "Binaries outside the heap: %s, held by %s reference%s",
 		COUNT(a->all_binaries), COUNT(a->binary_references), PLURAL(a->binary_references));
-	table_line(f, "  in all %s", BYTES(a->binary_bytes));
+	table_line(f, "  in all %s%s%s%s%s", BYTES(a->binary_bytes),
+		   isnan(a->binary_used) ? "" : ", of which its terms use ",
+		   isnan(a->binary_used) ? "" : BYTES((uint64_t)a->binary_used),
+		   a->binary_garbage > 0 ? "; only garbage on its heap refers to " : "",
+		   a->binary_garbage > 0 ? BYTES((uint64_t)a->binary_garbage) : "");
 	for (size_t i = 0; i < a->binaries.len; i++) {
 		const struct process_binary *b = &a->binaries.data[i];
 
 		table_line(f,
-			   "  %#14" PRIx64 "  %s, %" PRIu64 " reference%s, %" PRIu64
+			   "  %#14" PRIx64 "  %s%s%s, %" PRIu64 " reference%s, %" PRIu64
 			   " of them in this process",
-			   b->address, BYTES(b->bytes), b->refc, PLURAL(b->refc), b->references);
+			   b->address, BYTES(b->bytes),
+			   b->garbage	    ? ", garbage"
+			   : isnan(b->used) ? ""
+					    : ", used ",
+			   b->garbage || isnan(b->used) ? "" : BYTES((uint64_t)b->used), b->refc,
+			   PLURAL(b->refc), b->references);
 	}
 }
 
@@ -523,9 +539,9 @@ void process_view_write(FILE *f, const struct process_answer *a, const struct ta
 			   : a->max_heap.log		       ? "logged"
 							       : "neither killed nor logged",
 			   a->max_heap.shared ? "; off-heap binaries included" : "");
+	write_stack(f, a, o);
 	write_state(f, a, o);
 	write_mailbox(f, a, o);
-	write_stack(f, a, o);
 	write_relations(f, a, o);
 	write_timers(f, a, o);
 	write_dictionary(f, a, o);

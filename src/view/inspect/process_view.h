@@ -40,6 +40,8 @@ struct process_root { /* one of the largest terms of the heap */
 struct process_binary {
 	uint64_t address, bytes, refc;
 	uint64_t references; /* from this process */
+	double used;	     /* bytes that its terms are; NAN = not known */
+	bool garbage;	     /* only garbage on its heap refers to it */
 };
 
 struct process_answer {
@@ -90,6 +92,9 @@ struct process_answer {
 	VEC(struct process_binary) binaries;
 	size_t all_binaries;
 	uint64_t binary_bytes, binary_references, binaries_in_messages;
+	double binary_used; /* bytes; NAN = not known */
+	/* Bytes of those to which only garbage refers; NAN = not known, and binary_used has it. */
+	double binary_garbage;
 
 	bool counted; /* the members below, words of the heap, are known */
 	uint64_t young, old, fragments, unknown;

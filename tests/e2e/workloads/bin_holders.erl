@@ -6,7 +6,8 @@
 %%   node.ask("bin_holders", "all")     process_info(P, binary) of all processes; erlang:memory(binary)
 %%   node.ask("bin_holders", "timers")  starts timers for a pid and a name
 -module(bin_holders).
--export([make/0, all/0, timers/0, parts/1, whole/1, shared/1, overlapping/0, context/1, mailbox/0, large_heap/0]).
+-export([make/0, all/0, timers/0, parts/1, whole/1, shared/1, overlapping/0, context/1, mailbox/0, large_heap/0,
+         garbage/1, nested/1, kept/0, asleep/2]).
 
 %% Not from one allocation, so that no two are equal, and the compiler cannot know them.
 binary(Size) -> crypto:strong_rand_bytes(Size).
@@ -17,11 +18,11 @@ part(Size, From, Length) ->
     Part.
 
 make() ->
-    Names = [parts, whole, shared_a, shared_b, overlapping, context, mailbox, large_heap],
+    Names = [parts, whole, shared_a, shared_b, overlapping, context, mailbox, large_heap, garbage, nested, kept, asleep],
     Shared = [binary(30000) || _ <- lists:seq(1, 5)],
     [begin
          Pid = spawn_opt(fun() -> begin_holding(Name, Shared) end,
-                         [{fullsweep_after, 0}, {message_queue_data, off_heap}]),
+                         [{fullsweep_after, 0}, {message_queue_data, off_heap} | options(Name)]),
          register(name(Name), Pid)
      end || Name <- Names],
     [begin
@@ -44,6 +45,10 @@ make() ->
       tables => maps:from_list([{K, list_to_binary(ref_to_list(T))} || {K, T} <- Tables]),
       terms => Terms, literals => <<"bin_literals">>, files => Files,
       port => #{id => list_to_binary(erlang:port_to_list(Port)), queued => Queued}}.
+
+%% So that nothing is collected but when it asks for that.
+options(garbage) -> [{min_heap_size, 1000000}, {min_bin_vheap_size, 10000000}];
+options(_) -> [].
 
 name(Name) -> list_to_atom("bin_" ++ atom_to_list(Name)).
 
@@ -111,7 +116,11 @@ begin_holding(Name, Shared) ->
         overlapping -> ?MODULE:overlapping();
         context -> ?MODULE:context(<<0, (binary(80000))/binary>>);
         mailbox -> ?MODULE:mailbox();
-        large_heap -> ?MODULE:large_heap()
+        large_heap -> ?MODULE:large_heap();
+        garbage -> ?MODULE:garbage([part(60000, 10, 75) || _ <- lists:seq(1, 10)]);
+        nested -> ?MODULE:nested(nest([part(10000 + I, I, 100) || I <- lists:seq(1, 52)]));
+        kept -> ?MODULE:kept();
+        asleep -> ?MODULE:asleep(part(30000, 7, 90), binary(20000))
     end.
 
 ready(Name) ->
@@ -152,6 +161,35 @@ large_heap() ->
     Data = {part(90000, 1, 70), lists:seq(1, 1000000), part(90000, 2, 90)},
     ready(large_heap),
     Data.
+
+%% 10 parts on its stack; 20 binaries, whole ones and parts, are garbage since its last collection.
+garbage(Parts) ->
+    receive {From, ready} -> garbage_collect(), From ! {make_garbage(20), garbage} end,
+    receive {never, _} -> Parts end.
+
+make_garbage(N) ->
+    Sizes = [byte_size(case I rem 2 of 0 -> binary(40000); 1 -> part(40000, 3, 70) end) || I <- lists:seq(1, N)],
+    _ = lists:sum(Sizes),
+    ready.
+
+%% In terms of each kind that has others in it.
+nest([A, B, C, D, E, F | Rest]) ->
+    Fun = fun() -> {A, self()} end,
+    {Fun, #{b => [B]}, [[C | D], #{{key, E} => {{{F}}}}], maps:from_list([{{I, byte_size(P)}, P} || {I, P} <-
+        lists:zip(lists:seq(1, length(Rest)), Rest)])}.
+
+nested(Terms) -> ready(nested), Terms.
+
+%% In its dictionary, some of it on its old heap.
+kept() ->
+    put(whole, binary(15000)),
+    [put({part, I}, [part(25000, I, 65)]) || I <- lists:seq(1, 40)],
+    ready(kept).
+
+%% In the arguments of a function that it will call when it wakes up.
+asleep(Part, Whole) ->
+    receive {From, ready} -> From ! {ready, asleep} end,
+    erlang:hibernate(?MODULE, asleep, [Part, Whole]).
 
 all() ->
     #{memory => erlang:memory(binary),
