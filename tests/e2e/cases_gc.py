@@ -250,6 +250,7 @@ def persistent_terms(ctx):
     truth = node.ask("node_wide", "terms", 50)
     recorder.end()
     of_capture = ctx.ebeam.ok("gc", "-i", path, "-j").json()["data"]["node_wide"]
+    check_in(f"of the key {truth['key']} in node_wide:", ctx.ebeam.ok("gc", "-i", path).out, "text")
     for wide in (node_wide(watch), of_capture):
         areas = wide["literal_areas"]
         check_equal(areas["count"], truth["areas"], "literal areas")
@@ -261,6 +262,8 @@ def persistent_terms(ctx):
         check_equal(sum(a["count"] for a in puts), truth["puts"], "calls that replaced it")
         check_equal({a["pid"] for a in puts}, {truth["pid"]}, "who called")
         check(all(a["function"].startswith("node_wide:") for a in puts), f"from where: {puts}")
+        check_equal({a["key"] for a in areas["asked_by"]}, {truth["key"]}, "which keys")
+        check(areas["per_s"] > 0, f"rate: {areas}")
         check_equal(wide["code_purges"]["count"], 0, "purges")
 
 

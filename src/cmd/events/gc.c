@@ -112,6 +112,16 @@ static void on_ready(void *arg)
 	node_wide_open(&gc->wide, event_run_stream(gc->run));
 }
 
+/* 0 = not known. */
+static uint32_t nr_processes(struct beam_node *n)
+{
+	uint32_t nr = 0;
+
+	if (n && n->anchors.proc_tab && n->layout.ptab_count != LAYOUT_ABSENT)
+		mem_read_u32(n->mem, n->anchors.proc_tab + (raddr)n->layout.ptab_count, &nr);
+	return nr;
+}
+
 static int show(void *arg, bool last, struct error *err)
 {
 	struct gc *gc = arg;
@@ -137,6 +147,8 @@ static int show(void *arg, bool last, struct error *err)
 	a.wide = (struct node_wide_answer){.work = gc->wide_watched ? &gc->wide : NULL,
 					   .names = s->groups.names,
 					   .end_ns = end_ns,
+					   .duration_ns = a.duration_ns,
+					   .processes = nr_processes(event_run_node(gc->run)),
 					   .all = log_level() > 0};
 	rc = event_run_show(gc->run, &gc_view, &a, GC_STATS_KINDS, &o, err);
 	strbuf_free(&collections);

@@ -15,8 +15,8 @@
 
 #define TERM_SIZE 256
 
-/* Depth 0: arguments are copied only if they are atoms or other immediate terms. */
-const struct live_calls node_wide_calls = {.words = 16, .depth = 0, .beside = true};
+/* Enough for the key of a persistent term, which is the first argument; little of its value. */
+const struct live_calls node_wide_calls = {.words = 64, .depth = 2, .beside = true};
 
 #define NOT_WATCHED "literal areas, code purges and blocked schedulers are not watched"
 

@@ -53,16 +53,22 @@ static bool term_is(const struct event *ev, unsigned int nr, const char *text)
 	return len == strlen(text) && memcmp(term, text, len) == 0;
 }
 
+static void free_asker(struct node_wide_asker *a)
+{
+	free(a->what);
+	free(a->key);
+}
+
 static void forget_askers(struct node_wide_count *c)
 {
 	for (size_t i = 0; i < c->askers.len; i++)
-		free(c->askers.data[i].what);
+		free_asker(&c->askers.data[i]);
 	c->askers.len = 0;
 	c->others = 0;
 }
 
 static void asked(struct node_wide *w, enum node_wide_work work, uint32_t process,
-		  uint32_t function, const char *what, size_t len)
+		  uint32_t function, const char *what, size_t len, const char *key)
 {
 	struct node_wide_count *c = &w->work[work];
 	struct node_wide_asker by = {.process = process, .function = function, .nr = 1};
@@ -72,7 +78,8 @@ static void asked(struct node_wide *w, enum node_wide_work work, uint32_t proces
 
 		if (a->function == by.function &&
 		    epid_of(w, a->process) == epid_of(w, by.process) && strlen(a->what) == len &&
-		    memcmp(a->what, what, len) == 0) {
+		    memcmp(a->what, what, len) == 0 &&
+		    (key ? a->key && strcmp(a->key, key) == 0 : !a->key)) {
 			a->nr++;
 			return;
 		}
@@ -82,6 +89,7 @@ static void asked(struct node_wide *w, enum node_wide_work work, uint32_t proces
 		return;
 	}
 	by.what = xstrndup(what, len);
+	by.key = key ? xstrdup(key) : NULL;
 	vec_push(&c->askers, by);
 }
 
@@ -150,9 +158,9 @@ static void module_purged(struct node_wide *w, const struct event *ev)
 
 	if (!event_call_term(ev, &at, &module, &len))
 		return;
-	asked(w, NODE_WIDE_PURGE, 0, 0, module, len);
+	asked(w, NODE_WIDE_PURGE, 0, 0, module, len, NULL);
 	strbuf_addf(&what, "purge of %.*s", (int)len, module);
-	asked(w, NODE_WIDE_LITERALS, 0, 0, what.buf, what.len);
+	asked(w, NODE_WIDE_LITERALS, 0, 0, what.buf, what.len, NULL);
 	strbuf_free(&what);
 }
 
@@ -223,7 +231,7 @@ static void take_flag(struct node_wide *w, const struct event *ev)
 		return;
 	}
 	hold(w, epid_of(w, ev->u.call.process));
-	asked(w, NODE_WIDE_BLOCK, ev->u.call.process, caller_of(w, ev), what, strlen(what));
+	asked(w, NODE_WIDE_BLOCK, ev->u.call.process, caller_of(w, ev), what, strlen(what), NULL);
 	if (!c->since_ns)
 		begin(w, NODE_WIDE_BLOCK, ev);
 }
@@ -264,9 +272,16 @@ static void take_call(struct node_wide *w, const struct event *ev)
 	} else if (strcmp(f->name, "system_flag") == 0) {
 		take_flag(w, ev);
 	} else if (strcmp(f->module, "persistent_term") == 0) {
+		struct strbuf key = STRBUF_INIT;
+		const char *term;
+		uint32_t at = 0, len;
+
+		if (event_call_term(ev, &at, &term, &len))
+			strbuf_add(&key, term, len);
 		names_format_function(&name, f);
 		asked(w, NODE_WIDE_LITERALS, ev->u.call.process, caller_of(w, ev), name.buf,
-		      name.len);
+		      name.len, key.len ? key.buf : NULL);
+		strbuf_free(&key);
 	}
 	strbuf_free(&name);
 }
@@ -341,7 +356,7 @@ static void keep_blockers(struct node_wide *w)
 			a.nr = 1;
 			c->askers.data[n++] = a;
 		} else {
-			free(a.what);
+			free_asker(&a);
 		}
 	}
 	c->askers.len = n;

@@ -38,6 +38,7 @@ extern const unsigned int nr_node_wide_bifs;
 
 struct node_wide_asker {
 	char *what;	   /* "persistent_term:put/2", "purge of m", "m", "block" */
+	char *key;	   /* of the persistent term, as it is written, at most; else NULL */
 	uint32_t process;  /* 0: not known */
 	uint32_t function; /* that called the BIF; 0 = not known */
 	uint64_t nr;

@@ -47,12 +47,12 @@ const struct table_column gc_columns[] = {
 	{FIELD("total_ns", "TOTAL", NS, c.estimate_ns)},
 	{FIELD("max_ns", "MAX", NS, c.max_ns)},
 	{FIELD("mean_ns", "MEAN", NS, mean_ns)},
-	{FIELD("reclaimed", "RECLAIMED", COUNT, reclaimed), .json = json_reclaimed},
-	{FIELD("allocated", "ALLOCATED", COUNT, allocated)},
-	{FIELD("heap_after", "HEAP AFTER", COUNT, heap_after)},
-	{FIELD("heap", "HEAP", COUNT, c.heap), .hidden = true},
-	{FIELD("old_heap", "OLD HEAP", COUNT, c.old_heap), .hidden = true},
-	{FIELD("max_heap", "MAX HEAP", COUNT, c.max_heap), .hidden = true},
+	{FIELD("reclaimed", "WORDS RECLAIMED", COUNT, reclaimed), .json = json_reclaimed},
+	{FIELD("allocated", "WORDS ALLOCATED", COUNT, allocated)},
+	{FIELD("heap_after", "HEAP WORDS AFTER", COUNT, heap_after)},
+	{FIELD("heap", "YOUNG HEAP WORDS", COUNT, c.heap), .hidden = true},
+	{FIELD("old_heap", "OLD HEAP WORDS", COUNT, c.old_heap), .hidden = true},
+	{FIELD("max_heap", "MAX HEAP WORDS", COUNT, c.max_heap), .hidden = true},
 	GROUP_COLUMNS,
 	{.json = json_more},
 };
@@ -137,6 +137,34 @@ static void write_json(struct jsonw *w, const void *answer, const struct table_o
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
+#define STOOD_STILL 0.05 /* shorter parts of the time are not mentioned */
+
+/* Which process was collected longest, and collections of literal areas: the share of schedulers
+ * above shows neither, as both go on beside other work. */
+static void write_stood_still(FILE *f, const struct gc_answer *a)
+{
+	const struct gc_stats *s = a->stats;
+	double most_ns = STOOD_STILL * (double)a->duration_ns;
+	struct strbuf line = STRBUF_INIT;
+	size_t most = 0;
+
+	for (size_t i = 1; s->groups.by != PROCESS_GROUP_FUNCTION && i < s->counts.len; i++) {
+		if ((double)s->counts.data[i].estimate_ns < most_ns)
+			continue;
+		most_ns = (double)s->counts.data[i].estimate_ns;
+		most = i;
+	}
+	if (most) {
+		process_group_text(&s->groups, (uint32_t)most, &line);
+		strbuf_addstr(&line, " was collected for ");
+		cell_ns(&line, most_ns);
+		fprintf(f, "%s, %.1f %% of the time: it stood still meanwhile\n", line.buf,
+			100 * most_ns / (double)a->duration_ns);
+	}
+	strbuf_free(&line);
+	node_wide_view_head(f, &a->wide, STOOD_STILL);
+}
+
 static void write_head(FILE *f, const void *answer)
 {
 	const struct gc_answer *a = answer;
@@ -192,6 +220,7 @@ static void write_head(FILE *f, const void *answer)
 	}
 	fprintf(f, "%s\n", line.buf);
 	strbuf_free(&line);
+	write_stood_still(f, a);
 }
 
 #define WAITED_LONG 5.0 /* percent; shorter waits for a CPU are not mentioned */

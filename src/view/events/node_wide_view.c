@@ -3,6 +3,7 @@
 #include "view/events/node_wide_view.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/compiler.h"
 #include "base/units.h"
@@ -17,6 +18,7 @@ struct work_row {
 	const struct node_wide_count *seen;
 	uint64_t count, total_ns, max_ns;
 	uint64_t under_way_ns; /* duration so far of work that has not ended; 0 = there is none */
+	double per_s;	       /* NAN = not known */
 };
 
 static void text_count(struct strbuf *out, const void *row, const void *ctx)
@@ -26,7 +28,7 @@ static void text_count(struct strbuf *out, const void *row, const void *ctx)
 	UNUSED(ctx);
 	cell_count(out, r->count);
 	if (r->under_way_ns)
-		strbuf_addstr(out, " + 1");
+		strbuf_addstr(out, " + 1 under way");
 }
 
 static void add_asker(struct strbuf *out, const struct names *names,
@@ -37,6 +39,8 @@ static void add_asker(struct strbuf *out, const struct names *names,
 	struct strbuf name = STRBUF_INIT;
 
 	strbuf_addstr(out, a->what);
+	if (a->key)
+		strbuf_addf(out, " of the key %s", a->key);
 	if (f) {
 		strbuf_addstr(out, " in ");
 		names_format_function(out, f);
@@ -75,6 +79,7 @@ static void asker_json(struct jsonw *w, const struct names *names, const struct 
 
 	jsonw_begin_object(w, NULL);
 	jsonw_string(w, "what", a->what);
+	jsonw_string(w, "key", a->key);
 	jsonw_string(w, "pid", p ? p->pid : NULL);
 	process_group_name_of(names, a->process, &text);
 	jsonw_text(w, "name", &text);
@@ -99,9 +104,12 @@ static void json_by(struct jsonw *w, const char *key, const void *row, const voi
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct work_row, member)
 
+TABLE_VALUE(per_s_of, struct work_row, r->per_s)
+
 static const struct table_column columns[] = {
 	{FIELD("work", "WORK OF THE WHOLE NODE", TEXT, title), .json = table_json_none},
 	{FIELD("count", "COUNT", COUNT, count), .text = text_count},
+	{TABLE_NUMBER("per_s", "/S", RATE, per_s_of)},
 	{FIELD("total_ns", "TOTAL", NS, total_ns)},
 	{FIELD("max_ns", "MAX", NS, max_ns)},
 	{"asked_by", "ASKED FOR BY", .text = text_by, .json = json_by},
@@ -129,7 +137,26 @@ static struct work_row make_row(const struct node_wide_answer *a, int work)
 	r.count = units_scale(c->nr, scale);
 	r.total_ns = units_scale(c->total_ns, scale) + r.under_way_ns;
 	r.max_ns = MAX(c->max_ns, r.under_way_ns);
+	r.per_s = a->duration_ns ? 1e9 * (double)r.count / (double)a->duration_ns : NAN;
 	return r;
+}
+
+void node_wide_view_head(FILE *f, const struct node_wide_answer *a, double least_share)
+{
+	struct strbuf line = STRBUF_INIT;
+	struct work_row r;
+	double share;
+
+	if (!a->work || !a->duration_ns)
+		return;
+	r = make_row(a, NODE_WIDE_LITERALS);
+	share = MIN((double)r.total_ns / (double)a->duration_ns, 1.0);
+	if (share < least_share)
+		return;
+	cell_ns(&line, (double)r.total_ns);
+	fprintf(f, "Literal areas were collected for %s, %.1f %% of the time\n", line.buf,
+		100 * share);
+	strbuf_free(&line);
 }
 
 int node_wide_view_write(FILE *f, const struct node_wide_answer *a, struct error *err)
@@ -138,6 +165,8 @@ int node_wide_view_write(FILE *f, const struct node_wide_answer *a, struct error
 	struct work_row rows[NR_NODE_WIDE];
 	struct table t = {
 		.columns = columns, .rows = rows, .row_size = sizeof(*rows), .ctx = a->names};
+	struct strbuf processes = STRBUF_INIT;
+	int rc;
 
 	for (int i = 0; a->work && i < NR_NODE_WIDE; i++) {
 		struct work_row *r = &rows[t.nr_rows];
@@ -153,7 +182,15 @@ int node_wide_view_write(FILE *f, const struct node_wide_answer *a, struct error
 			"Only %.1f %% of the work below was seen (--max-overhead): COUNT and TOTAL "
 			"are estimates, ASKED FOR BY has only processes that were seen\n",
 			100 * node_wide_share(a->work));
-	return table_write(f, &t, &options, err);
+	rc = table_write(f, &t, &options, err);
+	if (!rc && a->processes && rows[0].seen == &a->work->work[NODE_WIDE_LITERALS] &&
+	    (rows[0].seen->nr || rows[0].under_way_ns)) {
+		strbuf_addstr(&processes, "In each literal area collection all ");
+		cell_count(&processes, a->processes);
+		fprintf(f, "%s processes search their heaps.\n", processes.buf);
+	}
+	strbuf_free(&processes);
+	return rc;
 }
 
 void node_wide_view_json(struct jsonw *w, const struct node_wide_answer *a)
@@ -164,6 +201,7 @@ void node_wide_view_json(struct jsonw *w, const struct node_wide_answer *a)
 	}
 	jsonw_begin_object(w, "node_wide");
 	jsonw_double(w, "share_seen", node_wide_share(a->work));
+	jsonw_known(w, "processes", a->processes ? a->processes : UINT64_MAX);
 	for (int i = 0; i < NR_NODE_WIDE; i++) {
 		const struct work_row r = make_row(a, i);
 

@@ -31,11 +31,12 @@ old(M) ->
 
 terms(Count) ->
     N = list_to_integer(Count),
-    persistent_term:put(?MODULE, {first, make_ref()}),
-    {Took, _} = took(fun() -> [persistent_term:put(?MODULE, {I, make_ref()}) || I <- lists:seq(1, N)] end),
-    true = persistent_term:erase(?MODULE),
+    Key = {?MODULE, [key, 1]},
+    persistent_term:put(Key, {first, make_ref()}),
+    {Took, _} = took(fun() -> [persistent_term:put(Key, {I, make_ref()}) || I <- lists:seq(1, N)] end),
+    true = persistent_term:erase(Key),
     rest(),
-    #{areas => N + 1, puts => N + 1, took_ns => Took, pid => pid(self())}.
+    #{areas => N + 1, puts => N + 1, key => <<"{node_wide,[key,1]}">>, took_ns => Took, pid => pid(self())}.
 
 %% What the node was surely blocked for, and what it was at most.
 block(Count, Ms) ->

@@ -66,8 +66,8 @@ static int set_up(void **state)
 	f->wide.work[NODE_WIDE_PURGE] = (struct node_wide_count){
 		.nr = 2, .total_ns = 3000, .max_ns = 2000, .since_ns = 10000};
 	vec_push(&f->wide.work[NODE_WIDE_PURGE].askers, asker);
-	f->answer.wide =
-		(struct node_wide_answer){.work = &f->wide, .names = f->names, .end_ns = 15000};
+	f->answer.wide = (struct node_wide_answer){
+		.work = &f->wide, .names = f->names, .end_ns = 15000, .duration_ns = 1000000};
 	*state = f;
 	return 0;
 }
@@ -96,18 +96,19 @@ static void text_is_scaled(void **state)
 		 "and share its pause; 0 on dirty schedulers), ~12.0 us (2.00 us of it on dirty "
 		 "schedulers), ~0.25 % of the time of 4 normal schedulers; 1,000 words reclaimed "
 		 "(7.8 KiB)\n");
-	page_has(
-		&p,
-		"\n\n"
-		"WORK OF THE WHOLE NODE  COUNT    TOTAL      MAX  ASKED FOR BY\n"
-		"code purge              2 + 1  8.00 us  5.00 us  purge of m of <0.80.0> busy (2)\n"
-		"\n"
-		"minor pauses");
+	page_has(&p,
+		 "\n\n"
+		 "WORK OF THE WHOLE NODE            COUNT     /S    TOTAL      MAX  ASKED FOR BY\n"
+		 "code purge              2 + 1 under way  2,000  8.00 us  5.00 us  purge of m of "
+		 "<0.80.0> busy (2)\n"
+		 "\n"
+		 "minor pauses");
 	page_has(&p, "\n"
-		     "MINOR  MAJOR    TOTAL      MAX     MEAN  RECLAIMED  ALLOCATED  HEAP AFTER  "
-		     "WHOSE     "
+		     "MINOR  MAJOR    TOTAL      MAX     MEAN  WORDS RECLAIMED  WORDS ALLOCATED  "
+		     "HEAP WORDS AFTER  WHOSE     "
 		     "NAME\n"
-		     "    6      2  12.0 us  4.00 us  2.00 us      1,000      1,400         333  "
+		     "    6      2  12.0 us  4.00 us  2.00 us            1,000            1,400    "
+		     "           333  "
 		     "<0.80.0>  "
 		     "busy\n"
 		     "(1 of 2; -n shows more)\n");
@@ -127,8 +128,10 @@ static void what_is_not_known_is_null(void **state)
 	page_has(&p, "\"allocated\": null, \"heap_after\": null, \"heap\": null, "
 		     "\"old_heap\": 0, \"max_heap\": 0, \"group\": \"[none]\", "
 		     "\"name\": null");
-	page_has(&p, "\"code_purges\": {\"count\": 2, \"total_ns\": 8000, \"max_ns\": 5000, "
+	page_has(&p, "\"code_purges\": {\"count\": 2, \"per_s\": 2000, \"total_ns\": 8000, "
+		     "\"max_ns\": 5000, "
 		     "\"under_way_ns\": 5000, \"asked_by\": [{\"what\": \"purge of m\", "
+		     "\"key\": null, "
 		     "\"pid\": \"<0.80.0>\", \"name\": \"busy\", \"function\": null, "
 		     "\"count\": 2}]}");
 	page_close(&p);
