@@ -6,7 +6,7 @@
  * given places; no object is followed, so that a heap that changes meanwhile does no harm.  Garbage
  * that was not collected yet counts as used.  A place to which nothing refers, as its term is in a
  * register or a message, uses all of its binary.  Of a process that stands still,
- * binary_use_reached() tells garbage from the rest.
+ * binary_use_reached() finds what is garbage.
  *
  * erl_bits.h, OTP 25 to 29.
  */
@@ -30,16 +30,16 @@ bool binary_use_area(struct binary_use *u, struct beam_node *n, raddr from, radd
 bool binary_use_fragments(struct binary_use *u, struct beam_node *n, raddr fragment);
 /* Searches heap, stack, old heap and fragments of a process. */
 bool binary_use_process(struct binary_use *u, struct beam_node *n, const struct process_facts *p);
-/* Instead of these: takes what is reachable, in messages, too.  A place to which only garbage refers
- * uses nothing.  False: it cannot be told (heap_mark_process()), and nothing was taken. */
+/* Instead of these: takes what is reachable, in messages, too.  A place to which only garbage
+ * refers uses nothing.  False: it is not known (heap_mark_process()), and nothing was taken. */
 bool binary_use_reached(struct binary_use *u, struct beam_node *n, const struct process_facts *p);
-/* What is reachable (`reach`) if that can be told, else all, with the fragments of messages of *o. */
+/* What is reachable (`reach`) if that is known, else all, with the fragments of messages of *o. */
 bool binary_use_holder(struct binary_use *u, struct beam_node *n, const struct process_facts *p,
 		       const struct off_heap *o, bool reach);
 
 /* Bytes of a binary of `size` bytes that are used; after all areas. */
 uint64_t binary_use_of(struct binary_use *u, raddr binary, uint64_t size);
-/* Was garbage told from the rest? */
+/* Is it known what is garbage? */
 bool binary_use_knows_garbage(const struct binary_use *u);
 /* Does only garbage refer to it?  False if that is not known. */
 bool binary_use_is_garbage(struct binary_use *u, raddr binary);

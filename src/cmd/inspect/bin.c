@@ -5,7 +5,7 @@
  * Off-heap lists of processes, messages, objects of ETS tables, literals of modules and persistent
  * terms, and the queues of ports, say who refers to which binary; the words of heaps, objects and
  * literals, how much of it their terms use.  Last, those with most bytes of binaries first, come
- * large heaps, and once more the first processes, so that garbage can be told from the rest.
+ * large heaps, and once more the first processes, so that garbage is known.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -24,7 +24,7 @@
 #define HOLDERS_SHOWN 20
 /* Larger heaps are searched after all lists were read. */
 #define LARGE_HEAP_WORDS (1u << 17)
-/* Garbage is told from what is reachable in so many holders, those with most bytes of binaries. */
+/* Garbage is found in so many holders, those with most bytes of binaries. */
 #define REACH_MAX 1000
 #define TRIES	  3 /* of one that runs meanwhile */
 /* They are not searched any longer than so; other rows have no use then. */
@@ -186,7 +186,7 @@ static void find_use_of(struct holding *h, const struct process_facts *p, bool r
 }
 
 /* The same later, of its lists as they are then: it may have collected garbage.  False:
- * garbage was not told from the rest. */
+ * garbage is not known. */
 static bool find_use_again(struct bin *b, uint64_t pid, bool reach, struct bin_row *row)
 {
 	struct mem *cached = process_source_cache(&b->source);

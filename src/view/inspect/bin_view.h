@@ -17,9 +17,10 @@ struct bin_row {
 	 * the number of references, times those from here; that terms use, NAN = not known. */
 	uint64_t memory, held, share;
 	double used;
-	double garbage; /* bytes of those to which only garbage on its heap refers; NAN = not known */
-	/* Those of which less than half is used, and no garbage: their number, their bytes, the median
-	 * of what is used of each; NAN = there are none, or that is not known. */
+	/* Bytes of those to which only garbage on its heap refers; NAN = not known. */
+	double garbage;
+	/* Those of which less than half is used, and no garbage: their number, their bytes, the
+	 * median of what is used of each; NAN = there are none, or that is not known. */
 	uint64_t parts, part_memory;
 	double part;
 	uint64_t largest;

@@ -18,7 +18,8 @@ part(Size, From, Length) ->
     Part.
 
 make() ->
-    Names = [parts, whole, shared_a, shared_b, overlapping, context, mailbox, large_heap, garbage, nested, kept, asleep],
+    Names = [parts, whole, shared_a, shared_b, overlapping, context, mailbox, large_heap,
+             garbage, nested, kept, asleep],
     Shared = [binary(30000) || _ <- lists:seq(1, 5)],
     [begin
          Pid = spawn_opt(fun() -> begin_holding(Name, Shared) end,
