@@ -109,7 +109,7 @@ def binaries(ctx):
     d = Diagnosis(ctx, "binaries")
     d.check_found("binaries", "incident_holder refers to 150.0 MiB in 300 off-heap binaries",
                   " of these 150.0 MiB: its terms are parts of binaries")
-    check_equal({f["certainty"] for f in d.all if f["id"] == "binaries"}, {"likely"}, "certainty")
+    check_equal({f["certainty"] for f in d.all if f["id"] == "binaries"}, {"certain"}, "certainty")
 
 
 @case("more to run than schedulers, and a limit that is near")

@@ -180,6 +180,10 @@ static int sample(struct sampling *s, struct error *err)
 		return rc;
 	if (s->totals.value[VM_ATOM_COUNT] != VM_UNKNOWN)
 		series_add(&g->d.atoms, (double)s->totals.value[VM_ATOM_COUNT]);
+	if (s->totals.value[VM_PORT_COUNT] != VM_UNKNOWN)
+		series_add(&g->d.nr_ports, (double)s->totals.value[VM_PORT_COUNT]);
+	if (s->totals.value[VM_ETS_COUNT] != VM_UNKNOWN)
+		series_add(&g->d.nr_tables, (double)s->totals.value[VM_ETS_COUNT]);
 	diagnose_memory_sample(g);
 	sample_tables(s);
 	sample_connections(s);

@@ -212,7 +212,7 @@ static struct growth queue_growth(const struct diagnose *g, const struct watched
 
 uint32_t diagnose_process(struct diagnose *g, uint64_t epid)
 {
-	struct diagnosed_process new = {.binaries_used = NAN};
+	struct diagnosed_process new = {.binaries_used = NAN, .binaries_garbage = NAN};
 	const struct watched_process *watched;
 	struct process_facts facts;
 	struct process_row row;
@@ -444,27 +444,31 @@ static int find_waits(struct diagnose *g, struct error *err)
 
 /* ---- binaries -------------------------------------------------------------------------------- */
 
-/* Bytes that its terms use of the binaries that a process refers to; NAN = not known. */
-static double binaries_used(struct diagnose *g, uint64_t epid)
+/* How much its terms use of the binaries that a process refers to, and what is garbage. */
+static void find_use(struct diagnose *g, uint64_t epid, struct diagnosed_process *out)
 {
 	struct off_heap o = {.keep_places = true};
 	struct process_facts p;
 	struct binary_use *use;
-	double used = 0;
-	bool ok;
+	double used = 0, garbage = 0;
 
 	if (process_read(g->n, epid, 0, &p) != 0 || p.total_heap_size > USE_HEAP_MAX)
-		return NAN;
+		return;
 	off_heap_add_process(g->n, g->n->mem, p.addr, &o);
 	off_heap_finish(g->n, &o);
 	use = binary_use_new(g->n->identity.otp, o.places.data, o.places.len);
-	ok = binary_use_process(use, g->n, &p);
-	for (size_t i = 0; i < o.binaries.len; i++)
-		used += (double)binary_use_of(use, o.binaries.data[i].addr,
-					      o.binaries.data[i].size);
+	if (binary_use_holder(use, g->n, &p, &o, true)) {
+		for (size_t i = 0; i < o.binaries.len; i++) {
+			const struct off_heap_binary *b = &o.binaries.data[i];
+
+			used += (double)binary_use_of(use, b->addr, b->size);
+			garbage += binary_use_is_garbage(use, b->addr) ? (double)b->size : 0;
+		}
+		out->binaries_used = used;
+		out->binaries_garbage = binary_use_knows_garbage(use) ? garbage : NAN;
+	}
 	binary_use_free(use);
 	off_heap_free(&o);
-	return ok ? used : NAN;
 }
 
 /* Finds the process that refers to most binaries, among those that there is time to search. */
@@ -491,7 +495,7 @@ static void find_binaries(struct diagnose *g)
 
 		g->d.processes.data[index].binaries = most;
 		g->d.processes.data[index].nr_binaries = nr;
-		g->d.processes.data[index].binaries_used = binaries_used(g, epid);
+		find_use(g, epid, &g->d.processes.data[index]);
 	}
 }
 

@@ -408,6 +408,11 @@ void diagnose_schedulers_finish(struct diagnose *g)
 		qsort(d->blocked_in.data, d->blocked_in.len, sizeof(*d->blocked_in.data),
 		      by_blocked);
 	add_busiest(g);
-	for (size_t i = 0; i < MIN(g->collecting.v.len, (size_t)5); i++)
-		vec_push(&d->collecting, diagnose_process(g, g->collecting.v.data[i].epid));
+	for (size_t i = 0; i < MIN(g->collecting.v.len, (size_t)5); i++) {
+		const struct diagnosed_busy busy = {
+			.process = diagnose_process(g, g->collecting.v.data[i].epid),
+			.samples = g->collecting.v.data[i].nr};
+
+		vec_push(&d->collecting, busy);
+	}
 }

@@ -64,6 +64,9 @@ struct diagnosed_process {
 	uint64_t binaries; /* bytes of binaries it refers to, each once; 0 = not read */
 	uint64_t nr_binaries;
 	double binaries_used; /* bytes of these that its terms are, or were till now; NAN */
+	/* Bytes of those to which only garbage refers, which are not in binaries_used; NAN = not
+	 * known, and it has them. */
+	double binaries_garbage;
 };
 
 /* What one scheduler did. */
@@ -165,7 +168,7 @@ struct diagnosed_receiver { /* of messages from timers */
 
 struct diagnosed_busy {
 	uint32_t process;     /* index in processes */
-	unsigned int samples; /* scheduler samples in which it ran */
+	unsigned int samples; /* scheduler samples in which it ran, or was collected */
 };
 
 struct diagnosis {
@@ -199,7 +202,7 @@ struct diagnosis {
 	struct series atoms, code; /* code: bytes of loaded code */
 	VEC(const char *) newest_atoms;
 	double spawned_per_s; /* NAN */
-	struct series nr_processes;
+	struct series nr_processes, nr_ports, nr_tables;
 	/* Of the processes that scans found new: the parent of most (NULL = not known), how many it
 	 * spawned, and how many there were. */
 	const char *spawner;
@@ -221,8 +224,8 @@ struct diagnosis {
 	VEC(struct diagnosed_lock) blocked_on; /* most first */
 	/* Processes by the number of scheduler samples in which they ran, most first; not all. */
 	VEC(struct diagnosed_busy) busy;
-	VEC(uint32_t) collecting; /* processes seen collecting, most often first */
-	double literal_collector; /* share of samples in which it was active; NAN */
+	VEC(struct diagnosed_busy) collecting; /* likewise: in which they were collected */
+	double literal_collector;	       /* share of samples in which it was active; NAN */
 	VEC(struct diagnosed_table) tables;
 	uint64_t nr_timers; /* timers that will send a message */
 	bool more_timers;   /* there are more, which were not read */

@@ -105,6 +105,43 @@ void rule_busiest(struct making *m)
 
 #define GC_SCHEDULERS 0.25 /* mean number that collects; if less, the finding is a note */
 
+#define STANDS_STILL                                                                               \
+	0.2 /* share of the time in which a process is collected that is worth a warning */
+
+/* Processes for which others wait, and that are collected for much of the time. */
+static void servers_collect(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+
+	for (size_t i = 0; i < d->collecting.len && d->scheduler_samples >= 50; i++) {
+		const struct diagnosed_process *p = diagnosed_at(d, d->collecting.data[i].process);
+		double share = (double)d->collecting.data[i].samples / d->scheduler_samples;
+		struct texts t = {.nr = 0};
+		struct finding *f;
+		char *who;
+
+		if (!p || !p->waiting || share < STANDS_STILL)
+			continue;
+		who = finding_process_text(p);
+		f = finding_begin(
+			m, "server_collects", 46 + 20 * share, FINDING_LIKELY,
+			"%s, for which %s process%s wait%s, is collected for %.0f%% of the "
+			"time",
+			who, text_count(&t, p->waiting), p->waiting == 1 ? "" : "es",
+			p->waiting == 1 ? "s" : "", 100 * share);
+		free(who);
+		if (p->heap_last)
+			finding_evidence(f, "its heap has %s",
+					 text_bytes(&t, (double)p->heap_last));
+		finding_evidence(f,
+				 "in %u of %u samples; it stands still meanwhile, and those that "
+				 "wait for it do, too",
+				 d->collecting.data[i].samples, d->scheduler_samples);
+		finding_command(f, "gc --by function -d 10");
+		finding_command(f, "inspect '%s' --heap", p->pid);
+	}
+}
+
 void rule_gc(struct making *m)
 {
 	const struct diagnosis *d = m->d;
@@ -114,8 +151,11 @@ void rule_gc(struct making *m)
 	bool much = share >= 0.3 && collecting >= GC_SCHEDULERS;
 	struct finding *f;
 
+	if (d->stopped)
+		return;
+	servers_collect(m);
 	/* Too few samples of work for a share. */
-	if (d->nr_running < 50 || share < 0.1 || d->stopped)
+	if (d->nr_running < 50 || share < 0.1)
 		return;
 	f = finding_begin(m, "gc", much ? 42 + 50 * share : 25, FINDING_LIKELY,
 			  "%.0f%% of the work of schedulers is garbage collection", 100 * share);
@@ -125,7 +165,7 @@ void rule_gc(struct making *m)
 		"average that takes %.0f%% of one scheduler",
 		d->nr_gc, d->nr_running, 100 * collecting);
 	for (size_t i = 0; i < MIN(d->collecting.len, (size_t)FINDING_NAMES_SHOWN); i++) {
-		const struct diagnosed_process *p = diagnosed_at(d, d->collecting.data[i]);
+		const struct diagnosed_process *p = diagnosed_at(d, d->collecting.data[i].process);
 		struct texts t = {.nr = 0};
 		char *who = finding_process_text(p);
 

@@ -37,6 +37,7 @@ struct making {
 	RULE(literals)                                                                             \
 	RULE(spawns)                                                                               \
 	RULE(processes_grow)                                                                       \
+	RULE(numbers_grow)                                                                         \
 	RULE(memory_grows)                                                                         \
 	RULE(malloc)                                                                               \
 	RULE(beyond_vm)                                                                            \

@@ -108,7 +108,9 @@ static void report_what_grew(struct finding *f, const struct diagnosis *d)
 		    p->heap_last - p->heap_first > largest->heap_last - largest->heap_first)
 			largest = p;
 	}
-	if (largest) {
+	/* One that explains little of it leads astray. */
+	if (largest && (double)(largest->heap_last - largest->heap_first) >=
+			       0.1 * series_growth(&d->memory.data[0].bytes)) {
 		char *who = finding_process_text(largest);
 
 		finding_evidence(f, "the heap of %s grew by %s, to %s", who,
@@ -372,28 +374,37 @@ void rule_binaries(struct making *m)
 	const struct diagnosed_process *holder = binary_holder(d);
 	struct texts t = {.nr = 0};
 	struct finding *f;
-	bool unused;
+	bool unused, garbage;
 
 	if (!holder || !(binary >= 50 * MIB && binary >= 0.4 * total))
 		return;
 	unused = holder->binaries_used < 0.5 * (double)holder->binaries;
+	garbage = holder->binaries_garbage > 0.5 * (double)holder->binaries;
 	/* Few large binaries are likely data in use; many may be garbage. */
 	f = finding_begin(
 		m, "binaries",
 		holder->binaries > 0.5 * binary && (holder->nr_binaries >= 20 || unused) ? 46 : 32,
-		unused ? FINDING_LIKELY : FINDING_POSSIBLE,
+		!unused				  ? FINDING_POSSIBLE
+		: isnan(holder->binaries_garbage) ? FINDING_LIKELY
+						  : FINDING_CERTAIN,
 		"%s of %s of the VM's memory are off-heap binaries", text_bytes(&t, binary),
 		text_bytes(&t, total));
 	report_holder(f, holder);
 	if (!isnan(holder->binaries_used)) {
 		char *who = finding_process_text(holder);
 
-		finding_evidence(f, "%s uses %s of these %s%s", who,
-				 text_bytes(&t, holder->binaries_used),
-				 text_bytes(&t, (double)holder->binaries),
-				 unused ? ": its terms are parts of binaries (sub-binaries), which "
-					  "binary:copy/1 would free"
-					: "");
+		finding_evidence(
+			f, "%s uses %s of these %s%s", who, text_bytes(&t, holder->binaries_used),
+			text_bytes(&t, (double)holder->binaries),
+			unused && !garbage
+				? ": its terms are parts of binaries (sub-binaries), which "
+				  "binary:copy/1 would free"
+				: "");
+		if (holder->binaries_garbage > 0.05 * (double)holder->binaries)
+			finding_evidence(f,
+					 "only garbage on its heap refers to %s of these, until it "
+					 "is collected (erlang:garbage_collect/1, hibernation)",
+					 text_bytes(&t, holder->binaries_garbage));
 		free(who);
 	}
 	finding_evidence(
@@ -402,6 +413,43 @@ void rule_binaries(struct making *m)
 		   "a process that rarely collects garbage keeps binaries that it no longer needs");
 	finding_command(f, "bin");
 	finding_command(f, "inspect '%s' --heap", holder->pid);
+}
+
+static const struct diagnosed_limit *limit_of(const struct diagnosis *d, const char *what)
+{
+	for (size_t i = 0; i < d->limits.len; i++)
+		if (strcmp(d->limits.data[i].what, what) == 0)
+			return &d->limits.data[i];
+	return NULL;
+}
+
+/* Until the limit is reached at this rate; NAN = not known. */
+static double seconds_left(const struct diagnosed_limit *l, double per_s)
+{
+	return l && l->max > l->used && per_s > 0 ? (double)(l->max - l->used) / per_s : NAN;
+}
+
+#define LIMIT_FAR 3e9 /* seconds: a hundred years, of which it is not worth speaking */
+
+static void report_limit(struct finding *f, const struct diagnosis *d, const char *what,
+			 double per_s)
+{
+	const struct diagnosed_limit *l = limit_of(d, what);
+	double left_s = seconds_left(l, per_s);
+	struct texts t = {.nr = 0};
+
+	if (!(left_s < LIMIT_FAR))
+		return;
+	finding_evidence(f, "at this rate the limit of %s %s is reached in %.2g %s",
+			 text_count(&t, (double)l->max), what,
+			 left_s < 120	   ? left_s
+			 : left_s < 7200   ? left_s / 60
+			 : left_s < 172800 ? left_s / 3600
+					   : left_s / 86400,
+			 left_s < 120	   ? "s"
+			 : left_s < 7200   ? "min"
+			 : left_s < 172800 ? "h"
+					   : "days");
 }
 
 /* Upper bound of new atoms for each byte of loaded code; OTP's own modules have one in 700. */
@@ -433,17 +481,21 @@ void rule_atoms(struct making *m)
 		"crashes",
 		text_count(&t, series_first(&d->atoms)), text_count(&t, series_last(&d->atoms)),
 		diagnosis_seconds(d));
+	if (!code && !burst)
+		report_limit(f, d, "atoms", grew / diagnosis_seconds(d));
 	if (code)
 		finding_evidence(f, "%s of code were loaded meanwhile, which brings new atoms",
 				 text_bytes(&t, code_growth(d)));
 	for (size_t i = 0; i < d->newest_atoms.len; i++)
 		finding_evidence(f, "a new atom: %s", d->newest_atoms.data[i]);
-	finding_command(f, "trace 'erlang:binary_to_atom/2 -> stack' -d 10");
-	finding_command(f, "trace 'erlang:list_to_atom/1 -> stack' -d 10");
+	finding_command(f, "trace 'erlang:binary_to_atom/2 -> stack' "
+			   "'erlang:list_to_atom/1 -> stack' -d 10");
 }
 
 void rule_tables(struct making *m)
 {
+	double total = series_last(diagnosis_memory(m->d, "total"));
+
 	for (size_t i = 0; i < m->d->tables.len; i++) {
 		const struct diagnosed_table *x = &m->d->tables.data[i];
 		double grew = series_growth(&x->objects);
@@ -456,6 +508,8 @@ void rule_tables(struct making *m)
 			continue;
 		/* A small one that grows slowly is a cache that fills. */
 		if ((double)x->bytes < MIB && grew < 1000 * x->seconds)
+			continue;
+		if ((double)x->bytes < 0.01 * total)
 			continue;
 		if (burst)
 			f = finding_begin(
@@ -484,18 +538,12 @@ void rule_tables(struct making *m)
 	}
 }
 
-/* Weight of a finding: the sooner the limit of processes is reached, the higher. */
-static double processes_weight(const struct diagnosis *d, double per_s)
+/* Weight of a finding: the sooner the limit is reached, the higher; that of none is `least`. */
+static double limit_weight(const struct diagnosis *d, const char *what, double per_s, double least)
 {
-	double left_s = NAN;
+	double left_s = seconds_left(limit_of(d, what), per_s);
 
-	for (size_t i = 0; i < d->limits.len; i++) {
-		const struct diagnosed_limit *l = &d->limits.data[i];
-
-		if (strcmp(l->what, "processes") == 0 && l->max > l->used)
-			left_s = (double)(l->max - l->used) / per_s;
-	}
-	return left_s < 60 ? 84 : left_s < 600 ? 70 : left_s < 3600 ? 56 : 46;
+	return left_s < 60 ? 84 : left_s < 600 ? 70 : left_s < 3600 ? 56 : least;
 }
 
 /* Uncertain whether a fault: a node may just have more clients than before. */
@@ -510,19 +558,49 @@ void rule_processes_grow(struct making *m)
 	if (grew < 200 || grew < 10 * seconds || grew < 0.02 * series_first(&d->nr_processes) ||
 	    !growth_is_sure(&rate))
 		return;
-	f = finding_begin(m, "processes_grow", processes_weight(d, rate.per_s), growth_certainty(d),
-			  "the number of processes grows by %s per second",
+	f = finding_begin(m, "processes_grow", limit_weight(d, "processes", rate.per_s, 46),
+			  growth_certainty(d), "the number of processes grows by %s per second",
 			  text_count(&t, rate.per_s));
 	finding_evidence(f, "from %s to %s in %.1f s, give or take %s per second",
 			 text_count(&t, series_first(&d->nr_processes)),
 			 text_count(&t, series_last(&d->nr_processes)), seconds,
 			 text_count(&t, rate.error));
+	report_limit(f, d, "processes", rate.per_s);
 	if (d->spawner)
 		finding_evidence(
 			f, "of the %s new processes that scans found, %s were started by %s",
 			text_count(&t, d->spawned_all), text_count(&t, d->spawned), d->spawner);
 	finding_command(f, "ps");
 	finding_command(f, "proc -d 10");
+}
+
+/* Ports, and ETS tables, whose limit is only a hint for the VM. */
+static void numbers_grow(struct making *m, const char *id, const char *what, const char *limit,
+			 const struct series *s, const char *command)
+{
+	const struct diagnosis *d = m->d;
+	double seconds = diagnosis_seconds(d), grew = series_growth(s);
+	struct growth rate = series_growth_rate(s, seconds);
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (grew < 20 || grew < 2 * seconds || grew < 0.02 * series_first(s) ||
+	    !growth_is_sure(&rate))
+		return;
+	f = finding_begin(m, id, limit_weight(d, limit, rate.per_s, 44), growth_certainty(d),
+			  "the number of %s grows by %s per second", what,
+			  text_count(&t, rate.per_s));
+	finding_evidence(f, "from %s to %s in %.1f s, give or take %s per second",
+			 text_count(&t, series_first(s)), text_count(&t, series_last(s)), seconds,
+			 text_count(&t, rate.error));
+	report_limit(f, d, limit, rate.per_s);
+	finding_command(f, "%s", command);
+}
+
+void rule_numbers_grow(struct making *m)
+{
+	numbers_grow(m, "ports_grow", "ports", "ports", &m->d->nr_ports, "port");
+	numbers_grow(m, "ets_tables_grow", "ETS tables", "", &m->d->nr_tables, "ets");
 }
 
 #define TIMERS_LEAST 100000u
@@ -559,8 +637,8 @@ void rule_timers(struct making *m)
 			 "it expires or its process exits");
 	if (d->receivers.len && d->receivers.data[0].pid)
 		finding_command(f, "inspect '%s'", d->receivers.data[0].pid);
-	finding_command(f, "trace 'erlang:send_after/3 -> stack' -d 10");
-	finding_command(f, "trace 'erlang:start_timer/3 -> stack' -d 10");
+	finding_command(f, "trace 'erlang:send_after/3 -> stack' "
+			   "'erlang:start_timer/3 -> stack' -d 10");
 }
 
 void rule_limits(struct making *m)

@@ -183,13 +183,78 @@ static void test_table_of_a_lock(void **state)
 	diagnosis_free(&d);
 }
 
+/* When limits are reached; limits that nothing comes near are not spoken of. */
+static void test_time_to_a_limit(void **state)
+{
+	const struct diagnosed_limit atoms = {"atoms", "mem", 48576, 1048576};
+	const struct diagnosed_limit ports = {"ports", "port", 1000, 65536};
+	struct diagnosis d = nothing();
+	struct findings f;
+	struct finding *x;
+
+	UNUSED(state);
+	d.atoms = grows(48476, 10); /* 20 a second */
+	x = first(&f, &d, "atoms_grow");
+	assert_false(has(x, "at this rate"));
+	findings_free(&f);
+	vec_push(&d.limits, atoms);
+	x = first(&f, &d, "atoms_grow");
+	assert_true(has(x, "at this rate the limit of 1,048,576 atoms is reached in 14 h"));
+	findings_free(&f);
+	d.atoms = grows(48576, 0);
+	vec_push(&d.limits, ports);
+	d.nr_ports = grows(0, 100); /* 200 a second */
+	x = first(&f, &d, "ports_grow");
+	assert_string_equal(x->title.buf, "the number of ports grows by 200 per second");
+	assert_true(has(x, "at this rate the limit of 65,536 ports is reached in 5.4 min"));
+	findings_free(&f);
+	d.nr_ports = grows(1000, 0);
+	d.nr_tables = grows(1000, 100);
+	x = first(&f, &d, "ets_tables_grow");
+	assert_false(has(x, "at this rate"));
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
+/* A process that is collected for much of the time is no fault, unless others wait for it. */
+static void test_server_that_is_collected(void **state)
+{
+	struct diagnosis d = nothing();
+	struct diagnosed_process p = {.pid = "<0.3.0>", .heap_last = 150 * (uint64_t)MIB};
+	struct findings f;
+	struct finding *x;
+
+	UNUSED(state);
+	d.scheduler_samples = 500;
+	vec_push(&d.processes, p);
+	vec_push(&d.collecting, ((struct diagnosed_busy){0, 125}));
+	findings_make(&f, &d);
+	for (size_t i = 0; i < f.v.len; i++)
+		assert_string_not_equal(f.v.data[i].id, "server_collects");
+	findings_free(&f);
+	d.processes.data[0].waiting = 20;
+	x = first(&f, &d, "server_collects");
+	assert_int_equal(x->severity, FINDING_WARNING);
+	assert_string_equal(x->title.buf, "<0.3.0>, for which 20 processes wait, is collected for "
+					  "25% of the time");
+	assert_true(has(x, "its heap has 150.0 MiB"));
+	findings_free(&f);
+	d.collecting.data[0].samples = 99;
+	findings_make(&f, &d);
+	for (size_t i = 0; i < f.v.len; i++)
+		assert_string_not_equal(f.v.data[i].id, "server_collects");
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
 static void test_binaries_that_are_hardly_used(void **state)
 {
 	struct diagnosis d = nothing();
 	struct diagnosed_process p = {.pid = "<0.3.0>",
 				      .binaries = 200 * (uint64_t)MIB,
 				      .nr_binaries = 401,
-				      .binaries_used = 28 * 1024};
+				      .binaries_used = 28 * 1024,
+				      .binaries_garbage = NAN};
 	struct diagnosed_memory total = {.type = "total"}, binary = {.type = "binary"};
 	struct findings f;
 	struct finding *x;
@@ -204,6 +269,18 @@ static void test_binaries_that_are_hardly_used(void **state)
 	assert_int_equal(x->certainty, FINDING_LIKELY);
 	assert_true(has(x, "<0.3.0> uses 28.0 KiB of these 200.0 MiB: its terms are parts"));
 	findings_free(&f);
+	d.processes.data[0].binaries_garbage = 0.5 * MIB;
+	x = first(&f, &d, "binaries");
+	assert_int_equal(x->certainty, FINDING_CERTAIN);
+	assert_true(has(x, "its terms are parts"));
+	assert_false(has(x, "only garbage"));
+	findings_free(&f);
+	d.processes.data[0].binaries_garbage = 150 * MIB;
+	x = first(&f, &d, "binaries");
+	assert_true(has(x, "only garbage on its heap refers to 150.0 MiB of these"));
+	assert_false(has(x, "its terms are parts"));
+	findings_free(&f);
+	d.processes.data[0].binaries_garbage = NAN;
 	d.processes.data[0].binaries_used = 190 * MIB;
 	x = first(&f, &d, "binaries");
 	assert_int_equal(x->certainty, FINDING_POSSIBLE);
@@ -244,6 +321,8 @@ int main(void)
 		cmocka_unit_test(test_overdue),
 		cmocka_unit_test(test_table_of_a_lock),
 		cmocka_unit_test(test_binaries_that_are_hardly_used),
+		cmocka_unit_test(test_time_to_a_limit),
+		cmocka_unit_test(test_server_that_is_collected),
 		cmocka_unit_test(test_order_and_size),
 	};
 
