@@ -1,15 +1,13 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% One process divides its CPU time between functions: alpha/2, beta/2 and gamma/2 do the same
 %% arithmetic 1 : 2 : 5 times, sorting/1 sorts a list, which is time in lists:sort/1 and below.
-%% The process measures its calls; the truth is the median of each loop's share of a round, which
-%% neither a wait for a CPU nor a host that is slow for a while changes, and what is left for sorting.
+%% The truth is what the node counts of its CPU time, which no wait for a CPU is part of.  It counts whole
+%% milliseconds: as calls begin anywhere within one, the sum of thousands is right.
 -module(cpu_split).
 -behaviour(workload).
 -export([processes/1, init/1, step/1, report/1]).
 
--define(LOOPS, 3).
 -define(SCALES, 5).
--define(BUCKETS, 1001).  % shares in permille
 
 processes(_) -> [{cpu_split, none}].
 
@@ -19,51 +17,32 @@ init(_) ->
     erlang:garbage_collect(),
     N = workload:calibrate(fun(K) -> alpha(K, 1) end, 1000),
     Lists = [[X * 7919 rem 10007 || X <- lists:seq(1, 30 * size_of(Scale))] || Scale <- lists:seq(1, ?SCALES)],
-    {N, list_to_tuple(Lists), counters:new(?SCALES * ?LOOPS * ?BUCKETS, [])}.
+    {N, list_to_tuple(Lists), {0, 0, 0, 0}}.
 
-%% Rounds differ much in length: all of about a millisecond, they would keep step with samples of 999 Hz
-%% for a while, and shares would vary twice as much as those of independent samples do.
-size_of(Scale) -> 10 + 30 * Scale.
+%% Rounds differ much in length, so that they do not keep step with samples; and take a thousand times what it
+%% takes to ask for the CPU time.
+size_of(Scale) -> 40 + 120 * Scale.
 
-step({N, Lists, Counts}) ->
+step({N, Lists, {Alpha, Beta, Gamma, Sorting}}) ->
     Scale = rand:uniform(?SCALES),
     K = N * size_of(Scale),
-    T0 = workload:clock(),
+    T0 = cpu_ms(),
     alpha(K, 1),
-    T1 = workload:clock(),
+    T1 = cpu_ms(),
     beta(2 * K, 1),
-    T2 = workload:clock(),
+    T2 = cpu_ms(),
     gamma(5 * K, 1),
-    T3 = workload:clock(),
+    T3 = cpu_ms(),
     sorting(element(Scale, Lists)),
-    T4 = workload:clock(),
-    Count = fun(Loop, Time) ->
-                    counters:add(Counts, at(Scale, Loop, 1000 * Time div max(1, T4 - T0)), 1)
-            end,
-    Count(1, T1 - T0),
-    Count(2, T2 - T1),
-    Count(3, T3 - T2),
-    {N, Lists, Counts}.
+    T4 = cpu_ms(),
+    {N, Lists, {Alpha + T1 - T0, Beta + T2 - T1, Gamma + T3 - T2, Sorting + T4 - T3}}.
 
-at(Scale, Loop, Permille) ->
-    ((Scale - 1) * ?LOOPS + Loop - 1) * ?BUCKETS + Permille + 1.
+cpu_ms() -> element(1, statistics(runtime)).
 
-report([{_, _, Counts}]) ->
-    Sizes = lists:sum([size_of(S) || S <- lists:seq(1, ?SCALES)]),
-    Share = fun(Loop) ->
-                    Sum = lists:sum([size_of(S) * median(Counts, S, Loop) || S <- lists:seq(1, ?SCALES)]),
-                    Sum / Sizes / 1000
-            end,
-    Loops = #{mfa(alpha, 2) => Share(1), mfa(beta, 2) => Share(2), mfa(gamma, 2) => Share(3)},
-    #{self => Loops, total => #{mfa(sorting, 1) => 1 - lists:sum(maps:values(Loops))}}.
-
-median(Counts, Scale, Loop) ->
-    Buckets = [counters:get(Counts, at(Scale, Loop, P)) || P <- lists:seq(0, ?BUCKETS - 1)],
-    middle(Buckets, lists:sum(Buckets) / 2, 0).
-
-%% Within a bucket, shares are taken to be evenly spread.
-middle([Count | Rest], Left, Permille) when Count < Left -> middle(Rest, Left - Count, Permille + 1);
-middle([Count | _], Left, Permille) -> Permille + Left / max(1, Count).
+report([{_, _, {Alpha, Beta, Gamma, Sorting}}]) ->
+    All = max(1, Alpha + Beta + Gamma + Sorting),
+    #{self => #{mfa(alpha, 2) => Alpha / All, mfa(beta, 2) => Beta / All, mfa(gamma, 2) => Gamma / All},
+      total => #{mfa(sorting, 1) => Sorting / All}}.
 
 mfa(F, A) -> iolist_to_binary(io_lib:format("cpu_split:~s/~b", [F, A])).
 
