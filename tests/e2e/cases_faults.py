@@ -157,7 +157,7 @@ def node_killed(ctx):
 
 def check_ended_with_node(process):
     began = time.monotonic()
-    out, err = process.communicate(timeout=15)
+    out, err = process.communicate(timeout=patience(60))
     check(time.monotonic() - began < 5, "ebeam went on long after the node")
     err = err.decode()
     check_equal(process.returncode, 0, f"exit code, stderr {err!r}")
@@ -174,7 +174,7 @@ def node_exits_early(ctx):
         process = ctx.ebeam.popen("record", "-p", node.os_pid, "-d", 5, "-f", "folded", "-o", "-")
         time.sleep(delay)
         os.kill(node.os_pid, signal.SIGKILL)
-        _, err = process.communicate(timeout=15)
+        _, err = process.communicate(timeout=patience(60))
         check(process.returncode in (0, 3), f"exit {process.returncode}: {err.decode()!r}")
         check(err, "not a word")
 
@@ -288,16 +288,23 @@ def start_attached(ctx, *args, node=None):
     return process, held
 
 
+def seen_in(ctx, path, function):
+    """Also in a capture that is being written."""
+    if not os.path.exists(path):
+        return False
+    return function in ctx.ebeam.run("report", path, "-f", "folded", "-o", "-").out
+
+
 @case("ebeam is killed with -9: no program, link or probe stays; the next recording works",
       otp="one", alone=True)
 def ebeam_killed(ctx):
     events = uprobe_events()
     path = ctx.ebeam.file(".ebeam")
     partial = path + ".partial"
-    with ctx.workload("cpu_split"):
+    with ctx.workload("cpu_split") as truth:
         process, held = start_attached(ctx, "-d", 600, "-F", 999, "-o", path)
-        check(wait_for(lambda: os.path.exists(partial) and os.path.getsize(partial), 20), "no capture")
-        time.sleep(5)
+        # A slow machine may take long for the first of it.
+        check(wait_for(lambda: seen_in(ctx, partial, "cpu_split:gamma/2"), 60), "nothing in the partial capture")
         process.kill()
         process.communicate()
         check_nothing_left(held, events)
@@ -306,8 +313,7 @@ def ebeam_killed(ctx):
         check_equal(rest.code, 7, f"report of a capture that was cut short: {rest}")
         check(any("cpu_split:gamma/2" in frames for frames, _ in folded(rest.out)),
               "nothing in the partial capture")
-        profile = ctx.ebeam.record(ctx.node, 1)
-    check(profile.samples > 100, f"{profile.samples} samples after the kill")
+        ctx.record_enough(100, truth["pids"])
 
 
 @case("nothing stays attached after a recording that ended by itself", otp="one",
@@ -315,7 +321,7 @@ def ebeam_killed(ctx):
 def nothing_left(ctx):
     events = uprobe_events()
     process, held = start_attached(ctx, "-d", 2, "-f", "folded", "-o", "-")
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=patience(60))
     check_equal(process.returncode, 0, err.decode())
     check_nothing_left(held, events)
 
@@ -329,7 +335,7 @@ def interrupt(ctx):
             time.sleep(1)
             process.send_signal(sig)
             began = time.monotonic()
-            _, err = process.communicate(timeout=20)
+            _, err = process.communicate(timeout=patience(60))
             check(time.monotonic() - began < 5, "slow to stop")
             check_equal(process.returncode, 0, f"{sig}: {err.decode()!r}")
             check_in("Samples: ", err.decode(), "summary")
@@ -348,7 +354,7 @@ def interrupt_twice(ctx):
         deadline = time.monotonic() + 5
         second = threading.Thread(target=send_again, args=(process, deadline))
         second.start()
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=patience(60))
         second.join()
     check(process.returncode in (0, 130), f"exit {process.returncode}: {err.decode()!r}")
     left = os.listdir(directory)
@@ -393,7 +399,7 @@ def broken_pipe(ctx):
         process = ctx.ebeam.popen("record", "-p", ctx.node.os_pid, "-d", 1, "-f", "html", "-o", "-")
         process.stdout.close()
         err = process.stderr.read().decode()
-        process.wait(20)
+        process.wait(patience(60))
     check(process.returncode in (0, 1), f"exit {process.returncode}, {err!r}")
     check("Broken pipe" not in err, f"not quiet: {err!r}")
 
@@ -436,7 +442,7 @@ def two_at_once(ctx):
         runs = [ctx.ebeam.popen("record", "-p", ctx.node.os_pid, "-d", 2, "-F", 499, "-o", p)
                 for p in paths]
         for process in runs:
-            _, err = process.communicate(timeout=30)
+            _, err = process.communicate(timeout=patience(60))
             check_equal(process.returncode, 0, err.decode())
     for path in paths:
         profile = ctx.ebeam.report(path)

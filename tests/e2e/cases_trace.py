@@ -392,12 +392,13 @@ def check_echoes(pairs):
 def ends_at_full_speed(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     node.ask("traced", "spin_echo")
-    # The rate is one that a node reaches beside others, too.
-    for more in ((), ("--max-overhead", 100, "--rate", 2000)):
+    rate = 2000
+    for more in ((), ("--max-overhead", 100, "--rate", rate)):
         pairs, err = ends_of(ctx, node, "traced:echo/1 -> return", *more)
         check_echoes(pairs)
         check(pairs, f"some ends are seen: {err}")
-        check_in("rate limit reached", err, "what is reported")
+        # A node that gets little CPU may not make so many in any of its seconds.
+        check("rate limit reached" in err or (more and len(pairs) < 3 * rate), f"what is reported: {err}")
         print(f"{len(pairs)} ends compared")
 
 
@@ -431,13 +432,21 @@ def first_of_many(ctx):
         check("ended" not in r.err, r.err)
 
 
+def number_of_a_call(ctx, node):
+    """Calls of traced:echo/1 are numbered."""
+    line = ctx.ebeam.ok("trace", "-p", node.os_pid, "-j", "-n", 1, "traced:echo/1").out.splitlines()[0]
+    return int(json.loads(line)["args"][0])
+
+
 @case("what was missed by throttling is reported with a capture, and by the capture: when calls were seen, not ends")
 def limited_capture(ctx):
     need_events(ctx, "process_exception", "process_hibernate")
     node, path = ctx.new_node(flags=("+S", "2:2")), ctx.ebeam.file(".ebeam")
     node.ask("traced", "spin_echo")
+    before = number_of_a_call(ctx, node)
     run = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1 -> return", "-d", 3, "-o", path,
                        code=PARTIAL)
+    made = number_of_a_call(ctx, node) - before
     said = [re.search(r"([\d,]+) of about ([\d,]+) (\([\d,]+ \.\. [\d,]+, 95 % confidence interval\)); "
                       r"they were seen ([\d.]+) % of the time", r.err)
             for r in (run, ctx.ebeam.ok("trace", "-i", path))]
@@ -451,11 +460,9 @@ def limited_capture(ctx):
         both = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1", "traced:hop/1", "-d", 1, *how,
                             code=PARTIAL)
         check_in("of two functions cannot be compared", both.err, "of two functions")
-    # The calls themselves are numbered.
     lines = [json.loads(line) for line in ctx.ebeam.ok("trace", "-i", path, "-j").out.splitlines()]
-    numbers = [int(line["args"][0]) for line in lines if line["kind"] == "call"]
-    made, seen = numbers[-1] - numbers[0], int(said[0][1].replace(",", ""))
-    check_equal(seen, len(numbers), "calls")
+    seen = int(said[0][1].replace(",", ""))
+    check_equal(seen, len([line for line in lines if line["kind"] == "call"]), "calls")
     # Hits take most of the time that calls are seen in.
     check(float(said[0][4]) < 10 and said[0][3] and made > 10 * seen, f"{said[0][0]}; made {made}")
 
