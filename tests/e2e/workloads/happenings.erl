@@ -176,30 +176,43 @@ sleeper(N, State) -> receive after 3 -> ok end, sleeper(N - 1, State).
 
 hibernations(Count) ->
     N = list_to_integer(Count),
-    {P, Ref} = spawn_monitor(fun() -> hibernating(N) end),
-    [begin timer:sleep(2), P ! wake end || _ <- lists:seq(1, N)],
+    Self = self(),
+    {P, Ref} = spawn_monitor(fun() -> hibernating(N, Self) end),
+    [wake(P, 3) || _ <- lists:seq(1, N)],
     receive {'DOWN', Ref, process, P, normal} -> ok end,
     #{pid => pid(P), count => N}.
 
-hibernating(0) -> ok;
-hibernating(N) ->
-    proc_lib_free(N).
+hibernating(0, _) -> ok;
+hibernating(N, Parent) -> erlang:hibernate(erlang, apply, [fun woken/2, [N, Parent]]).
 
-proc_lib_free(N) -> erlang:hibernate(erlang, apply, [fun woken/1, [N]]).
+woken(N, Parent) ->
+    receive wake -> Parent ! {awake, self()} end,
+    hibernating(N - 1, Parent).
 
-woken(N) -> receive wake -> ok end, hibernating(N - 1).
+%% One that hibernates by erlang:hibernate/Arity: with a message in its queue it would not.
+wake(P, Arity) ->
+    wait_for_rest(P, Arity),
+    P ! wake,
+    receive {awake, P} -> ok end.
+
+wait_for_rest(P, Arity) ->
+    case process_info(P, [current_function, status]) of
+        [{_, {erlang, hibernate, Arity}}, {_, waiting}] -> ok;
+        _ -> erlang:yield(), wait_for_rest(P, Arity)
+    end.
 
 %% Goes on where it was.
 rests(Count) ->
     N = list_to_integer(Count),
-    {P, Ref} = spawn_monitor(fun() -> exit({rested, length([resting(X) || X <- lists:seq(1, N)])}) end),
-    [begin timer:sleep(2), P ! wake end || _ <- lists:seq(1, N)],
+    Self = self(),
+    {P, Ref} = spawn_monitor(fun() -> exit({rested, length([resting(X, Self) || X <- lists:seq(1, N)])}) end),
+    [wake(P, 0) || _ <- lists:seq(1, N)],
     receive {'DOWN', Ref, process, P, {rested, N}} -> ok end,
     #{pid => pid(P), count => N}.
 
-resting(N) ->
+resting(N, Parent) ->
     erlang:hibernate(),
-    receive wake -> N end.
+    receive wake -> Parent ! {awake, self()}, N end.
 
 %% Exceptions that are caught, and those that end a process, as the node itself sees them.
 raises(Count) ->
