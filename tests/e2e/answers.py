@@ -50,7 +50,7 @@ class Watch:
 
     def __init__(self, ctx, node, *args, stdout=subprocess.PIPE, json_lines=True,
                  command="events", source=None):
-        words = [command, "-v", "-p", node.os_pid, "-d", patience(60), "--max-overhead", "100", *args]
+        words = [command, "-v", "-p", node.os_pid, "-d", patience(150), "--max-overhead", "100", *args]
         source = source or (ctx.source if command == "events" else None)
         words += ["--source", source] if source else []
         self.process = ctx.ebeam.popen(*(words + ["-j"] if json_lines else words), stdout=stdout)
@@ -63,7 +63,7 @@ class Watch:
             self.threads.append(threading.Thread(target=self.read_out))
         for t in self.threads:
             t.start()
-        check(attached.wait(patience(60)), f"no probes attached: {self.err}")
+        check(attached.wait(patience(120)), f"no probes attached: {self.err}")
 
     def read_err(self, attached):
         for line in self.process.stderr:
@@ -102,7 +102,7 @@ class Watch:
     def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        self.process.wait(patience(60))
+        self.process.wait(patience(120))
         for t in self.threads:
             t.join()
 

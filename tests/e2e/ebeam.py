@@ -53,7 +53,7 @@ class Ebeam:
         kwargs.setdefault("stderr", subprocess.PIPE)
         return subprocess.Popen([*prefix, self.path, *map(str, args)], cwd=self.work_dir, **kwargs)
 
-    def run(self, *args, timeout=60, prefix=(), text=True, **kwargs):
+    def run(self, *args, timeout=120, prefix=(), text=True, **kwargs):
         began, timeout = time.monotonic(), patience(timeout)
         process = self.popen(*args, prefix=prefix, **kwargs)
         try:
@@ -79,7 +79,7 @@ class Ebeam:
         """Records to a capture file; its name."""
         path = self.file(".ebeam")
         self.last = self.ok("record", "-p", node.os_pid, "-d", seconds, "-F", freq, "-o", path,
-                            *args, timeout=seconds + 60)
+                            *args, timeout=seconds + 120)
         return path
 
     def record(self, node, seconds, *args, freq=999):

@@ -24,6 +24,8 @@ class CaseTimeout(Exception):
     """A case took longer than it may."""
 
 
+LEAST_TIMEOUT = 300  # seconds: it is for what hangs, and no case is wrong because others have the CPUs
+
 CASES = []
 slowness = 1  # of this machine: each limit of time is that many times as long
 
@@ -51,6 +53,8 @@ def case(title, otp="each", timeout=120, alone=False, in_pairs=False, in_turn=Fa
     get: they run while those of other themes and releases do.  Those of one that says IN_PAIRS = True
     need some half of a CPU: they run three at a time.  in_pairs: this one does.  alone: nothing
     runs beside this one.
+
+    timeout: seconds that it may take; nothing ends it before LEAST_TIMEOUT.
 
     long: `make test` leaves it to `make test-long`, as it takes long for what it shows beside the
     other cases of its theme.
@@ -122,8 +126,9 @@ def run_case(entry, context):
 
     began = time.monotonic()
     outcome, text = "ok", ""
+    timeout = patience(max(LEAST_TIMEOUT, entry["timeout"]))
     previous = signal.signal(signal.SIGALRM, on_alarm)
-    signal.alarm(patience(entry["timeout"]))
+    signal.alarm(timeout)
     try:
         entry["run"](context)
     except Skip as e:
@@ -131,7 +136,7 @@ def run_case(entry, context):
     except Failure as e:
         outcome, text = "FAIL", str(e)
     except CaseTimeout:
-        outcome, text = "FAIL", f"no end within {patience(entry['timeout'])} s\n{traceback.format_exc()}"
+        outcome, text = "FAIL", f"no end within {timeout} s\n{traceback.format_exc()}"
     except Exception:  # a broken case is a failed one
         outcome, text = "FAIL", traceback.format_exc()
     finally:

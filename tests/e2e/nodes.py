@@ -150,7 +150,7 @@ class Node:
                                         stderr=subprocess.STDOUT, env=environment, cwd="/tmp")
         self.buffer = b""
         self.noise = []
-        self.inner_pid = self.wait("ready", 60)["os_pid"]
+        self.inner_pid = self.wait("ready", 120)["os_pid"]
         self.os_pid = self.find_pid()
 
     def find_pid(self):
@@ -214,16 +214,16 @@ class Node:
         if workload == "elixir_work":
             need_elixir(self.otp)
         self.tell("start", workload, *args)
-        answer = self.wait("started", 60)
+        answer = self.wait("started", 120)
         time.sleep(settle)
         return answer
 
     def stop(self, workload):
         """Ends a workload; what it says of itself."""
         self.tell("stop", workload)
-        return self.wait("truth", 60)["truth"]
+        return self.wait("truth", 120)["truth"]
 
-    def ask(self, module, function, *args, timeout=60):
+    def ask(self, module, function, *args, timeout=120):
         """What a function of a workload returns; it takes strings."""
         self.tell("ask", module, function, *map(str, args))
         return self.wait("answer", timeout)["answer"]
