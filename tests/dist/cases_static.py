@@ -89,7 +89,7 @@ def roots(ctx):
     own = profile.of_pids(truth["pids"])
     check(profile.count(own) > 50, f"{profile.count(own)} samples; {profile.by_status}")
     check_in("cpu_split:gamma/2", {f for s in own for f in s["frames"]}, "functions")
-    check(profile.complete_share() >= 0.99, f"complete: {profile.by_status}")
+    profile.check_complete(0.99)
 
 
 @case("top where no locale and no terminal is installed: names in UTF-8, as seen and as typed",

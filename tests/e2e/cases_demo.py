@@ -57,7 +57,7 @@ def kinds_of_work(ctx):
         check(name in names, f"no process {name}: {names}")
     for kind in ("erlang", "bif", "gc", "ets", "port"):
         check(profile.by_kind.get(kind, 0) > 0, f"no samples of kind {kind}: {profile.by_kind}")
-    check(profile.complete_share() >= 0.995, f"complete: {profile.by_status}")
+    profile.check_complete()
 
 
 @case("make demo: a flame graph, the hottest functions and processes; and the node is gone",

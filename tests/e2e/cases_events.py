@@ -353,8 +353,7 @@ def with_samples(ctx):
         watch = Watch(ctx, ctx.node, "-e", "gc,scheduler", "-o", ctx.ebeam.file(".ebeam"))
         profile = ctx.ebeam.record(ctx.node, 2)
         watch.end()
-    check(profile.complete_share() >= 0.99,
-          f"complete {profile.complete_share():.4f} of {profile.samples}: {profile.by_status}")
+    profile.check_complete(0.99)
 
 
 @case("the node exits in mid-stream: all until then, and exit 0")

@@ -15,13 +15,6 @@ from harness import Skip, case, check, check_equal, check_in, patience
 
 SIDE_BY_SIDE = IN_TURN = True
 
-COMPLETE = 0.995
-
-
-def check_complete(profile):
-    check(profile.complete_share() >= COMPLETE,
-          f"complete {profile.complete_share():.4f} of {profile.samples}: {profile.by_status}")
-
 
 def folded(text):
     """[(frames, count)] of folded output; every line must parse."""
@@ -62,7 +55,7 @@ def deep(ctx):
         # Not every word between the parts may have been read: the text then says "about" or less.
         check(missing == 0 or missing + shown <= 1.02 * truth["depth"] + 10,
               f"{elided[0]}: more than {truth['depth']} frames")
-    check_complete(profile)
+    profile.check_complete()
     check(profile.by_status.get("truncated", 0) > 200, f"{profile.by_status}")
 
 
@@ -104,7 +97,7 @@ def reload(ctx):
     for pad in (f for f in profile.frames() if re.match(r"reloaded:pad_", f)):
         check(False, f"{pad} was never called")
     check(profile.counters["code_loads"] > 100, f"loads seen: {profile.counters['code_loads']}")
-    check_complete(profile)
+    profile.check_complete()
 
 
 def check_order(frames, version):
@@ -132,7 +125,7 @@ def spawn_storm(ctx):
     known = profile.count([s for s in children if s["pid"]])
     check(known >= 0.99 * profile.count(children),
           f"{known} of {profile.count(children)} have a pid")
-    check_complete(profile)
+    profile.check_complete()
 
 
 @case("the node exits while it is recorded: what there is, exit 0 and a note", otp="one", alone=True)
@@ -448,7 +441,7 @@ def two_at_once(ctx):
         profile = ctx.ebeam.report(path)
         check(profile.share_with("cpu_split:gamma/2", profile.of_pids(truth["pids"])) > 0.4,
               f"hottest: {profile.hottest()}")
-        check_complete(profile)
+        profile.check_complete()
 
 
 @case("files made under sudo belong to the one who called sudo", otp="one")

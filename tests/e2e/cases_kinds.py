@@ -4,13 +4,6 @@ from harness import case, check, check_in, check_near
 
 SIDE_BY_SIDE = IN_TURN = True
 
-COMPLETE = 0.995
-
-
-def check_complete(profile, at_least=COMPLETE):
-    check(profile.complete_share() >= at_least,
-          f"complete {profile.complete_share():.4f} of {profile.samples}: {profile.by_status}")
-
 
 def check_kind(profile, kind, at_least, stacks=None):
     share = profile.kind_share(kind, stacks)
@@ -35,7 +28,7 @@ def gc(ctx):
     inside = [s for s in chosen if s["kind"] in GC]
     check(profile.share_with("gc_heavy:garbage/2", inside) > 0.5,
           f"the caller of the collector is not shown: {inside[:3]}; hottest: {profile.hottest()}")
-    check_complete(profile)
+    profile.check_complete()
 
 
 @case("ets: lookups and inserts")
@@ -43,7 +36,7 @@ def ets(ctx):
     with ctx.workload("ets_heavy") as truth:
         profile = ctx.ebeam.record(ctx.node, 1)
     check_kind(profile, "ets", 0.5, profile.of_pids(truth["pids"]))
-    check_complete(profile)
+    profile.check_complete()
 
 
 @case("match specifications are of the process that asks, though the VM has another one meanwhile")
@@ -57,7 +50,7 @@ def selects(ctx):
         check_in(s["pid"], truth["pids"], f"process of {s['frames'][-4:]}")
         check_in("selects:step/1", s["frames"], "who called")
     check_kind(profile, "ets", 0.5, profile.of_pids(truth["pids"]))
-    check_complete(profile)
+    profile.check_complete()
 
 
 @case("copy: messages with large terms")
@@ -65,7 +58,7 @@ def copying(ctx):
     with ctx.workload("messages", "2000"):
         profile = ctx.ebeam.record(ctx.node, 1)
     check_kind(profile, "copy", 0.3)
-    check_complete(profile)
+    profile.check_complete()
 
 
 @case("port: blocks to an external program and back")
@@ -73,7 +66,7 @@ def port(ctx):
     with ctx.workload("ports"):
         profile = ctx.ebeam.record(ctx.node, 2)
     check_kind(profile, "port", 0.2)
-    check_complete(profile)
+    profile.check_complete()
 
 
 @case("timer: many are set, cancelled and fire")
@@ -84,7 +77,7 @@ def timer(ctx):
     check_kind(profile, "timer", 0.003)
     for bif in ("erlang:send_after/3", "erlang:cancel_timer/1"):
         check(bif in profile.functions, f"no {bif}: {profile.hottest()}")
-    check_complete(profile)
+    profile.check_complete()
 
 
 @case("code: a module is loaded again and again")
@@ -101,7 +94,7 @@ def nif(ctx):
     with ctx.workload("nif_crypto") as truth:
         profile = ctx.ebeam.record(ctx.node, 1)
     check_kind(profile, "nif", 0.7, profile.of_pids(truth["pids"]))
-    check_complete(profile)
+    profile.check_complete()
 
 
 @case("bif and erlang: terms, strings and binaries, whole stacks at saved-stack call sites too")
@@ -122,7 +115,7 @@ def language(ctx):
         check(sum(profile.kind_share(kind, own) for kind in language) > 0.8, f"{workload}: {profile.by_kind}")
         # A large heap that shrinks gives its end back to the kernel before Process.stop tells
         # where the stack went (shrink_new_heap(), erl_gc.c): a sample in that munmap() has none.
-        check_complete(profile, 0.98 if workload == "binaries" else COMPLETE)
+        profile.check_complete(0.98 if workload == "binaries" else 0.995)
 
 
 @case("dirty CPU schedulers: key generation in a NIF, under its Erlang caller")
@@ -150,7 +143,7 @@ def dirty(ctx, mode, thread, truth_key, module):
     check(profile.share_with("dirty:step/1", own) > 0.95, f"stacks: {own[:3]}")
     named = [s for s in own if any(f.startswith(module) for f in s["frames"])]
     check(profile.count(named) > 0.9 * profile.count(own), f"stacks: {own[:3]}")
-    check_complete(profile)
+    profile.check_complete()
 
 
 @case("collections of a huge heap, which run on dirty schedulers, are gc")
@@ -159,7 +152,7 @@ def dirty_gc(ctx):
         profile = ctx.ebeam.record(ctx.node, 2)
     own = profile.of_pids(truth["pids"])
     check(collecting(profile, own) >= 0.8, f"{profile.by_kind}; hottest: {profile.hottest()}")
-    check_complete(profile)
+    profile.check_complete()
 
 
 @case("full sweeps and other collections, regular expressions, the term format and binaries are told apart")
@@ -180,7 +173,7 @@ def finer(ctx):
         else:
             check_kind(profile, name, 0.7, [s for s in own if s["kind"] not in GC])
     # Large heaps shrink all the time: see language().
-    check_complete(profile, 0.98)
+    profile.check_complete(0.98)
 
 
 @case("lock: two writers of one table")
@@ -188,7 +181,7 @@ def locks(ctx):
     with ctx.workload("finer_kinds", "locks") as truth:
         profile = ctx.record_enough(300, truth["pids"])
     check_kind(profile, "lock", 0.02, profile.of_pids(truth["pids"]))
-    check_complete(profile)
+    profile.check_complete()
 
 
 @case("--idle adds waiting, and nothing else changes")

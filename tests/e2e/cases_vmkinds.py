@@ -119,10 +119,13 @@ def long_slices(ctx):
     truth, events = watched(ctx, "long_schedule", "slices", 3, args=("--longer-than", "50ms"))
     own = of(events, "long_schedule", pid=truth["pid"])
     check(all(e["duration_ns"] + (e["error_ns"] or 0) >= 50000000 for e in own), "durations")
-    sure = [e for e in own if e["duration_ns"] >= 150000000]
-    check(len(sure) >= truth["count"], f"{len(sure)} of {truth['count']} slices")
-    check(len(sure) <= len(truth["reported"]) <= len(own), f"{len(sure)} {truth['reported']} {len(own)}")
-    for e in sure[:truth["count"]]:
+    # What one that waits for a CPU has done of others is a long slice, too; the last one ends with the process.
+    sure = [e for e in own if e["duration_ns"] - (e["error_ns"] or 0) >= 105000000]
+    may_be = [e for e in own if e["duration_ns"] + (e["error_ns"] or 0) >= 100000000]
+    check(len(sure) - 1 <= len(truth["reported"]) <= len(may_be), f"{len(sure)} {truth['reported']} {len(may_be)}")
+    made = [e for e in may_be if "vm_kinds:compare/3" in [f["mfa"] for f in e["stack"]]]
+    check(len(made) >= truth["count"], f"{len(made)} of {truth['count']} slices: {may_be}")
+    for e in made:
         check_equal(e["entry"], "vm_kinds:long_slice/0", "where it goes on")
         check_in("vm_kinds:'-slices/1-lc$^0/1-0-'/1", [f["mfa"] for f in e["stack"]], "stack")
     none = watched(ctx, "long", "copies", 10, args=("--longer-than", "10s"))[1]

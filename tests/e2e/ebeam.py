@@ -142,6 +142,13 @@ class Profile:
         whole = self.complete + self.by_status.get("truncated", 0)
         return whole / self.samples if self.samples else 0.0
 
+    def check_complete(self, at_least=0.995):
+        """Three stacks that are not prove nothing where samples are few."""
+        check(self.samples > 0, "no samples")
+        missing = (1 - self.complete_share()) * self.samples
+        check(missing <= (1 - at_least) * self.samples + 3,
+              f"{missing:.0f} of {self.samples} are not complete: {self.by_status}")
+
     def only(self, wanted):
         """The stacks for which wanted(stack) holds."""
         return [s for s in self.stacks if wanted(s)]

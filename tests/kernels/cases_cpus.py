@@ -67,7 +67,7 @@ def recorded(ctx):
     check_equal(process.returncode, 0, f"exit code; {err.decode()}")
     profile = ctx.ebeam.report(path)
     check(profile.samples > 50, f"{profile.samples} samples; {err.decode()}")
-    check(profile.complete_share() >= 0.99, f"{profile.by_status}")
+    profile.check_complete(0.99)
 
 
 @case("a CPU that has come back: what runs on it then is sampled", otp="one")
@@ -140,4 +140,4 @@ def sampled(ctx):
         profile = Profile(json.load(f))
     threads = {s["thread"] for s in profile.stacks if re.fullmatch(r"scheduler \d+", s["thread"])}
     check_equal(len(threads), os.cpu_count(), f"schedulers with samples: {sorted(threads)}")
-    check(profile.complete_share() >= 0.99, f"{profile.by_status}")
+    profile.check_complete(0.99)
