@@ -28,12 +28,17 @@ def read(ctx, node, what, *args):
 
 
 def watch(ctx, node, asked, *what):
-    """An answer of ebeam, and what the node noted itself meanwhile."""
-    node.ask("alloc_facts", "watch", asked)
-    time.sleep(0.4)
-    answer = read(ctx, node, *what)
-    time.sleep(0.3)
-    return answer, node.ask("alloc_facts", "watched")
+    """An answer of ebeam that is not of the moments in which the node asked, and what it noted itself meanwhile."""
+    for _ in range(ROUNDS):
+        node.ask("alloc_facts", "watch", asked)
+        time.sleep(0.4)
+        answer = read(ctx, node, *what)
+        time.sleep(0.3)
+        seen = node.ask("alloc_facts", "watched")
+        if not answer["counters"]["torn"]:
+            break
+    check_equal(answer["counters"]["torn"], 0, "torn carriers, whenever it is asked")
+    return answer, seen
 
 
 def by_type(rows):
@@ -61,11 +66,10 @@ def check_row(row):
 
 def compare_carriers(ctx, node):
     """Which types were equal, and the last rows."""
-    equal, torn = set(), 0
+    equal = set()
     for _ in range(ROUNDS):
         answer, seen = watch(ctx, node, "carriers", "--carriers")
         rows, seen = by_type(answer["data"]["carriers"]), [by_type(facts) for facts in seen]
-        torn += answer["counters"]["torn"]
         for name, row in rows.items():
             check_row(row)
             reported = [facts[name] for facts in seen if name in facts]
@@ -84,7 +88,6 @@ def compare_carriers(ctx, node):
     check(set(rows) - TOUCHED <= equal,
           "\n".join(f"{name}: never equal: {rows[name]}\n  node: {seen[0].get(name)}"
                     for name in sorted(set(rows) - TOUCHED - equal)))
-    check_equal(torn, 0, "torn carriers")
     return equal, rows
 
 
@@ -135,7 +138,6 @@ def compare_tags(ctx, node, asked="allocations", *what):
     checked = set()
     for _ in range(ROUNDS):
         answer, seen = watch(ctx, node, asked, "--tags", *what)
-        check_equal(answer["counters"]["torn"], 0, "torn carriers")
         rows = {(row["origin"], row["type"]): slots_of(row) for row in answer["data"]["tags"]}
         seen = [{(row["origin"], row["type"]): row["slots"] for row in facts} for facts in seen]
         known = {key for facts in seen for key in facts}
