@@ -66,7 +66,7 @@ def utilization(ctx):
     need_events(ctx, "scheduler_active")
     path = ctx.ebeam.file(".ebeam")
     recorder = Watch(ctx, ctx.node, "-e", "scheduler", "-o", path)
-    truth = ctx.node.ask("views", "utilize", 3000)
+    truth = ctx.node.ask("views", "utilize", 6000)
     recorder.end()
     check_equal(recorder.closing()[1], 0, "lost")
     events = [json.loads(line) for line in
@@ -147,7 +147,7 @@ def default_budget(ctx):
         seen = ctx.ebeam.popen(*words, "--schedulers", "samples")
         ctx.cleanup(seen.kill)
         data = ctx.ebeam.ok(*words, "-o", path).json()["data"]
-        sampled = json.loads(seen.communicate(timeout=60)[0])["data"]
+        sampled = json.loads(seen.communicate(timeout=120)[0])["data"]
         truth = node.ask("views", "unload")
         for answer, how in ((data, "counted"), (sampled, "seen")):
             said = node_account(truth, answer["from_ns"], answer["from_ns"] + answer["duration_ns"])
@@ -212,17 +212,18 @@ def queue(ctx):
     for g, reductions in zip(own, truth["reductions"]):
         # Until it is told to stop, and has found it out.
         both = g["wait_ns"] + g["time_ns"]
-        check(0.99 * truth["ns"] < both < 1.02 * truth["ns"] + 50 * MS,
-              f"ran and waited {both / MS} ms of {truth['ns'] / MS}: {g}")
+        check(0.99 * truth["ns"] < both < 1.02 * truth["most_ns"] + 50 * MS,
+              f"ran and waited {both / MS} ms of {truth['ns'] / MS} to {truth['most_ns'] / MS}: {g}")
         check_equal(g["waits"], g["slices"], "each slice was waited for")
         # What it used after it had asked.
         check(reductions <= g["reductions"] < reductions + 4000, f"{reductions} reductions: {g}")
-    check(sum(g["time_ns"] for g in own) <= 1.02 * truth["ns"] + 50 * MS, "one at a time")
+    check(sum(g["time_ns"] for g in own) <= 1.02 * truth["most_ns"] + 50 * MS, "one at a time")
     slices = [g["slices"] for g in own]
     check(max(slices) - min(slices) <= 3, f"one after the other: {slices} slices")
     time_ns, nr = sum(g["time_ns"] for g in own), sum(slices)
     wait_ns = sum(g["wait_ns"] for g in own)
-    check(wait_ns > 0.97 * (count - 1) * time_ns, f"all waited {wait_ns / MS} ms, ran {time_ns / MS}")
+    # In the last round fewer and fewer wait: of 20 if the node gets a tenth of a CPU.
+    check(wait_ns > 0.93 * (count - 1) * time_ns, f"all waited {wait_ns / MS} ms, ran {time_ns / MS}")
     # In a queue of that length: what all wait in a round is what it takes, times those that wait.
     print(f"mean slice {time_ns / nr / 1000:.1f} us, mean wait {wait_ns / nr / 1000:.1f} us, "
           f"{nr} slices, a round takes {truth['ns'] * count / nr / 1000:.1f} us")
@@ -351,12 +352,21 @@ def watching(ctx):
             check(s["utilization"] is None or 0 <= s["utilization"] <= 100, f"utilization: {s}")
 
 
+def attached(ctx, node, *args):
+    """`ebeam sched` that has begun to watch."""
+    process = ctx.ebeam.popen("sched", "-v", "-p", node.os_pid, "-j", *args)
+    ctx.cleanup(process.kill)
+    for line in process.stderr:
+        if b"probes attached" in line:
+            break
+    return process
+
+
 @case("--watch: each answer's utilization is that of its own interval")
 def watched_intervals(ctx):
     node = ctx.new_node(flags=("+S", "1:1"))
-    sched = ctx.ebeam.popen("sched", "-p", node.os_pid, "-d", 7, "--watch", "1s", "-j")
-    ctx.cleanup(sched.kill)
-    time.sleep(2.3)
+    sched = attached(ctx, node, "-d", 7, "--watch", "1s")
+    time.sleep(1.3)
     asked_ns = time.time_ns()
     node.start("throughput", settle=0)
     began_ns = time.time_ns()
@@ -364,7 +374,7 @@ def watched_intervals(ctx):
     ended_ns = time.time_ns()
     node.stop("throughput")
     stopped_ns = time.time_ns()
-    answers = [json.loads(line)["data"] for line in sched.communicate(timeout=60)[0].splitlines()]
+    answers = [json.loads(line)["data"] for line in sched.communicate(timeout=120)[0].splitlines()]
     check(len(answers) >= 4, f"{len(answers)} answers")
     compared = []
     for a in answers:
@@ -376,7 +386,7 @@ def watched_intervals(ctx):
         compared.append((round(mine, 1), round(least, 1), round(most, 1)))
     check(all(least - 7 < mine < most + 7 for mine, least, most in compared),
           f"shown, least, most: {compared}")
-    check(any(2 < least and most < 98 for _, least, most in compared),
+    check(any(5 < mine < 95 for mine, _, _ in compared),
           f"intervals in which it changed: {compared}")
     print(f"shown, least, most: {compared}")
 
@@ -438,15 +448,14 @@ def reported(ctx):
 def times_of_a_load_that_changes(ctx):
     need_events(ctx, "process_scheduled")
     node = ctx.new_node(flags=("+S", "2:2"))
-    sched = ctx.ebeam.popen("sched", "-p", node.os_pid, "-d", 5, "-j")
-    ctx.cleanup(sched.kill)
-    time.sleep(2)
+    sched = attached(ctx, node, "-d", 5)
+    time.sleep(1)
     began = time.monotonic()
     node.start("pingpong")
     time.sleep(2)
     node.stop("pingpong")
     busy_s = time.monotonic() - began
-    data = json.loads(sched.communicate(timeout=60)[0])["data"]
+    data = json.loads(sched.communicate(timeout=120)[0])["data"]
     check(data["share_seen"] < 0.9, f"it was sampled: {data['share_seen']}")
     whole = sum((s["utilization"] if s["processes"] is None else s["processes"]) / 100
                 * data["duration_ns"] for s in data["schedulers"] if s["type"] == "normal")
