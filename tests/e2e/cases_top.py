@@ -14,6 +14,7 @@ from answers import Watch
 from cases_events import of
 from cases_faults import bpf_objects_of
 from cases_hung import kill
+from cases_record import chance
 from ebeam import html_strings
 from harness import case, check, check_equal, check_in, check_near
 from tmux import Tmux
@@ -56,6 +57,11 @@ def quiet(ctx):
         check_equal(frame["memory"][kind], memory[kind], f"memory: {kind}")
 
 
+def tolerance(frame, share, percent):
+    """Of a share of what has so many percent of a CPU: more than POINTS if the samples of that are few."""
+    return max(POINTS, chance(share, percent / 100 * frame["window_s"] * 997))
+
+
 @case("CPU of processes: shares are those of the work they did, the busiest is first")
 def cpu_of_processes(ctx):
     with ctx.workload("proc_split") as truth:
@@ -65,7 +71,7 @@ def cpu_of_processes(ctx):
     total = sum(mine.values())
     check(total > 2.5, f"CPU of all four: {total}")
     for name, share in truth["shares"].items():
-        check_near(mine[name] / total, share, POINTS, name)
+        check_near(mine[name] / total, share, tolerance(frame, share, total), name)
     check_equal(frame["processes"][0]["registered_name"], "proc_split_4", "the busiest")
 
 
@@ -136,9 +142,10 @@ def cpu_of_functions(ctx):
     check_equal(frame["functions"][0]["mfa"], busiest, "the busiest")
     mine = {f["mfa"]: f["total"] for f in frame["functions"] if f["mfa"] in truth["self"]}
     check_equal(set(mine), set(truth["self"]), "functions")
+    cpu, = [p["cpu"] for p in frame["processes"] if p["pid"] in truth["pids"]]
     for mfa, share in truth["self"].items():
-        check_near(mine[mfa] / sum(mine.values()), share / sum(truth["self"].values()),
-                   2 * POINTS, mfa)
+        share /= sum(truth["self"].values())
+        check_near(mine[mfa] / sum(mine.values()), share, POINTS + tolerance(frame, share, cpu), mfa)
 
 
 @case("Ctrl-C, the end of the node, -n and -d end it; every line is whole", otp="one")
@@ -350,13 +357,15 @@ def event_rates(ctx):
         check_equal(rows[-1]["lost"], 0, f"{event} lost")
         # All steps: what falls from one into the next is in both.
         rate = sum(r[column] for r in rows) / len(rows)
-        check_near(rate, truth[want], 0.05 * truth[want], f"{column} of {event}")
+        # The node may wait for a CPU at the beginning or the end, and do the same in a shorter time then.
+        allowed = 0.05 * truth[want] + truth[want] * 0.3 / len(rows)
+        check_near(rate, truth[want], allowed, f"{column} of {event}")
         compared += 1
         if event == "gc_major_end":
             check(0 < rows[-1]["time"] < 1 and rows[-1]["longest_ns"] > 0, f"pauses: {rows[-1]}")
         if event == "message_send" and column == "rate":
             mean = sum(frame["rates"]["messages"] for frame in seen) / len(seen)
-            check_near(mean, truth[want], 0.05 * truth[want], "messages of the header")
+            check_near(mean, truth[want], allowed, "messages of the header")
     check(seen[-1]["ebeam"]["probes_cost"] > 0, "probes cost nothing")
     print(f"{compared} rates compared")
 

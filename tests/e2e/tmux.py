@@ -99,7 +99,7 @@ class Tmux:
         """With the escape sequences of its colours and attributes."""
         return self.run("capture-pane", "-p", "-e")
 
-    def wait(self, wanted, seconds=20):
+    def wait(self, wanted, seconds=60):
         """Until the screen has a text (or a match of a compiled pattern, or until a function of the
         text says so); what it returns."""
         ok = wanted
@@ -143,7 +143,7 @@ class Tmux:
     def alive(self):
         return self.end() is None
 
-    def wait_end(self, seconds=20):
+    def wait_end(self, seconds=60):
         """Exit code of the program, or negative signal."""
         deadline = time.monotonic() + seconds
         while self.alive():
