@@ -179,7 +179,7 @@ def finer(ctx):
 @case("lock: two writers of one table")
 def locks(ctx):
     with ctx.workload("finer_kinds", "locks") as truth:
-        profile = ctx.record_enough(300, truth["pids"])
+        profile = ctx.record_enough(300, truth["pids"], least=100)
     check_kind(profile, "lock", 0.02, profile.of_pids(truth["pids"]))
     profile.check_complete()
 

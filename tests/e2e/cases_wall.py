@@ -32,7 +32,7 @@ class Wall:
                                   *(args if "--mode" in args else ("--mode", "wall", *args)),
                                   "-o", self.path)
         self.truth = during() if during else None
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=120)
         self.err = err.decode()
         check_equal((process.returncode, out), (0, b""), f"exit code and output; {self.err}")
         self.report = ctx.ebeam.ok("report", self.path, "-f", "json", "--by", "process").json()
@@ -61,7 +61,7 @@ def still(ctx):
     wall = Wall(ctx, node)
     check_equal(node.facts()["process_count"], before, "processes before and after")
     duration = sum(wall.kinds(pids["receiving"]).values())
-    check(SECONDS <= duration / 1e9 < SECONDS + 1, f"{duration / 1e9} s")
+    check(SECONDS <= duration / 1e9 < 2 * SECONDS, f"{duration / 1e9} s")
     for what, pid in pids.items():
         kind, function = STILL[what]
         check_equal(dict(wall.kinds(pid)), {kind: duration}, what)
@@ -122,9 +122,9 @@ def node_ends(ctx):
     node = ctx.new_node()
     process = ctx.ebeam.popen("record", "-p", node.os_pid, "--mode", "wall", "-d", 30, "-f", "folded",
                               "-o", "-")
-    time.sleep(2)
+    time.sleep(5)
     os.kill(node.os_pid, signal.SIGKILL)
-    out, err = process.communicate(timeout=15)
+    out, err = process.communicate(timeout=60)
     check_equal(process.returncode, 0, err.decode())
     check("exited" in err.decode(), err.decode())
     check("[waiting: receive];" in out.decode(), out.decode()[:300])
@@ -161,8 +161,8 @@ def wait(ctx):
     seen, margin = sum(wall.kinds(pid).values()), wall.data["margin_of_error"]
     print(f"asleep {truth:.4f}, shown {seen / duration:.4f}; +- {margin / duration:.4f}")
     check(0 < margin < duration, f"margin of error {margin} ns")
-    # All others rest, so the margin is that of this one; twice of it is wrong once in 10,000 times.
-    check(abs(seen - truth * duration) < 2 * margin, f"{truth * duration} ns logged, {seen} shown, "
+    # All others rest, so the margin is that of this one; 2.5 times of it is hardly ever wrong.
+    check(abs(seen - truth * duration) < 2.5 * margin, f"{truth * duration} ns logged, {seen} shown, "
           f"+- {margin}")
     of_all = sum(s["count"] for s in wall.data["stacks"])
     logged = of_all - seen + truth * duration
@@ -183,7 +183,7 @@ def on_schedulers(ctx):
     print(f"at work {truth * 8:.2f} s of 8, shown {seen / 1e9:.2f}; +- {margin / 1e9:.2f}")
     check(0 < margin < 8e9, f"margin of error {margin} ns")
     # It works in turn with its sleep: of 8 s more or less by the turns that are cut.
-    check(abs(seen - truth * 8e9) < 2 * margin, f"{truth * 8e9} ns logged, {seen} shown, +- {margin}")
+    check(abs(seen - truth * 8e9) < 2.5 * margin, f"{truth * 8e9} ns logged, {seen} shown, +- {margin}")
     check("probes" not in reported.err, reported.err)
 
 
