@@ -34,9 +34,7 @@ chat(Name, N) ->
 %% Two processes that send more than the other node, which is stopped, takes.
 fill(Name) ->
     Big = binary:copy(<<"b">>, 200000),
-    [spawn(fun() -> flood({nobody, list_to_atom(Name)}, Big) end) || _ <- [1, 2]],
-    timer:sleep(1000),
-    ok.
+    workload:at_rest([spawn(fun() -> flood({nobody, list_to_atom(Name)}, Big) end) || _ <- [1, 2]]).
 
 flood(To, Big) ->
     To ! Big,

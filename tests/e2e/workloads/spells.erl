@@ -38,7 +38,7 @@ report(States) ->
 still() ->
     {ok, Socket} = gen_tcp:listen(0, []),
     Suspended = spawn(?MODULE, suspended, []),
-    timer:sleep(50),
+    workload:at_rest([Suspended]),
     true = erlang:suspend_process(Suspended),
     Receiving = spawn(?MODULE, receiving, []),
     Pids = #{receiving => Receiving,
@@ -48,7 +48,7 @@ still() ->
              accepting => spawn(?MODULE, accepting, [Socket]),
              deep => spawn(?MODULE, deep, [5000]),
              suspended => Suspended},
-    timer:sleep(50),
+    workload:at_rest(maps:values(Pids)),
     maps:map(fun(_, P) -> list_to_binary(pid_to_list(P)) end, Pids).
 
 receiving() -> receive never -> ok end.

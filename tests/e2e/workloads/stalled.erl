@@ -20,7 +20,7 @@ init(keep) ->
     Sleep = open_port({spawn_executable, os:find_executable("sleep")}, [{args, ["300"]}, stream, binary]),
     {os_pid, OsPid} = erlang:port_info(Sleep, os_pid),
     Victim = keep(stalled_victim, fun() -> receive stop -> ok end end),
-    timer:sleep(50), % it has reached its receive
+    workload:at_rest([Victim]),
     Sender = keep(stalled_sender, fun() -> fill(fun() -> gen_tcp:send(Socket, binary:copy(<<"x">>, 65536)) end) end),
     Writer = keep(stalled_writer, fun() -> fill(fun() -> port_command(Sleep, binary:copy(<<"x">>, 65536)) end) end),
     All = [Silent, Echo, Victim, Sender, Writer,

@@ -34,7 +34,7 @@ processes(_Args) -> [{states_keeper, keep}].
 init(keep) ->
     process_flag(trap_exit, true),
     Pids = servers() ++ statems() ++ events() ++ others(),
-    timer:sleep(100),
+    workload:at_rest(Pids),
     persistent_term:put(states_pids, Pids),
     #{pids => Pids};
 init({server, hibernate, S}) -> {ok, state(S), hibernate};
@@ -264,14 +264,14 @@ parts(N) ->
                       receive stop -> Parts end
               end),
     persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
-    timer:sleep(100),
+    workload:at_rest([P]),
     pid(P).
 
 %% A Task of Elixir.
 task() ->
     P = ok_pid('Elixir.Task':start(fun() -> receive never -> ok end end)),
     persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
-    timer:sleep(50),
+    workload:at_rest([P]),
     pid(P).
 
 %% A process that waits in a function with known Y registers: frames/3, the deepest last.
@@ -280,7 +280,7 @@ frames() ->
     P = spawn(fun() -> frame(outer, #{a => 1}, Self) end),
     persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
     receive ready -> ok end,
-    timer:sleep(50),
+    workload:at_rest([P]),
     pid(P).
 
 frame(outer, Map, Self) -> R = frame(inner, {x, 1.5}, Self), {R, Map};

@@ -241,7 +241,7 @@ nap(N) ->
 pauses(Times) ->
     by_itself(fun() -> [{?MODULE:pause(X)} || X <- lists:seq(1, list_to_integer(Times))] end).
 
-pause(N) when N rem 10 =:= 0 -> timer:sleep(30), {paused, N};
+pause(N) when N rem 10 =:= 0 -> timer:sleep(250), {paused, N};
 pause(N) -> N.
 
 fails(Times) ->

@@ -34,7 +34,7 @@ init({keep, Clients}) ->
     %% These hold a reference or a pid, too, but wait for nobody's answer.
     Idle = [spawn_link(fun() -> idle(monitor(process, Silent), Silent, x) end),
             spawn_link(fun() -> idle(make_ref(), Silent, x) end)],
-    timer:sleep(300),
+    workload:at_rest([A, B, C, D1, D2, Sup, Starter, Child, Silent] ++ Callers ++ Idle ++ [P || {P, _} <- Others]),
     Edges = [{P, A} || P <- Callers] ++
         [{A, B}, {B, C}, {D1, D2}, {D2, D1}, {Starter, Sup}, {Sup, Child}, {Child, Sup} | Others],
     #{edges => Edges, all => [A, B, C, D1, D2, Sup, Starter, Child, Silent] ++ Callers ++ Idle

@@ -11,7 +11,7 @@
 %% (who runs), init/1 and step/1 (what each does, again and again) and report/1 (final states of all
 %% its processes -> the truth).  The node ends when its standard input does.
 -module(workload).
--export([main/1, worker/4, calibrate/2, clock/0, json/1, enumerate/1]).
+-export([main/1, worker/4, calibrate/2, clock/0, json/1, enumerate/1, at_rest/1]).
 
 -callback processes(Args :: [string()]) -> [{Name :: atom(), Arg :: term()}].
 -callback init(Arg :: term()) -> State :: term().
@@ -21,6 +21,17 @@
 %% As lists:enumerate/1, which OTP 24 does not have.
 enumerate(List) ->
     lists:zip(lists:seq(1, length(List)), List).
+
+%% Until all of these processes wait, whatever they wait for, and nobody's message changes that; or for 20 s.
+at_rest(Pids) -> at_rest(Pids, 400, 0).
+
+at_rest(_, Tries, Seen) when Tries =:= 0; Seen =:= 3 -> ok;
+at_rest(Pids, Tries, Seen) ->
+    timer:sleep(50),
+    case [P || P <- Pids, not lists:member(process_info(P, status), [{status, waiting}, {status, suspended}])] of
+        [] -> at_rest(Pids, Tries - 1, Seen + 1);
+        _ -> at_rest(Pids, Tries - 1, 0)
+    end.
 
 main(Args) ->
     %% Not in the boot process, which must go on to finish the start of the node.
