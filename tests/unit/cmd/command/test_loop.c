@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -325,18 +326,28 @@ static void the_second_signal_ends_the_program(void **state)
 	}
 }
 
-/* timeout(1) sends twice: to its child and to the group. */
+/* timeout(1) sends twice: to its child and to the group.  Where others have the CPUs it may take too
+ * long to be at once: then it is tried again. */
 static void twice_at_once_is_once(void **state)
 {
-	int fd;
-	pid_t child = spawn(child_that_ends, &fd);
-
 	UNUSED(state);
-	assert_int_equal(hear(fd), 'r');
-	kill(child, SIGINT);
-	assert_int_equal(hear(fd), 'w');
-	kill(child, SIGINT);
-	assert_int_equal(status_of(child, fd), 0);
+	for (int tries = 0; tries < 100; tries++) {
+		uint64_t began_ns;
+		int fd, status;
+		pid_t child = spawn(child_that_ends, &fd);
+
+		assert_int_equal(hear(fd), 'r');
+		began_ns = clock_monotonic_ns();
+		kill(child, SIGINT);
+		assert_int_equal(hear(fd), 'w');
+		kill(child, SIGINT);
+		status = status_of(child, fd);
+		if (clock_monotonic_ns() - began_ns < SIGNALS_SAME_NS) {
+			assert_int_equal(status, 0);
+			return;
+		}
+	}
+	skip();
 }
 
 static void the_second_signal_needs_no_loop(void **state)
@@ -347,8 +358,11 @@ static void the_second_signal_needs_no_loop(void **state)
 	UNUSED(state);
 	assert_int_equal(hear(fd), 'r');
 	kill(child, SIGINT);
-	wait_until_another_signal_counts();
-	kill(child, SIGINT);
+	/* It may have seen the first one late. */
+	do {
+		wait_until_another_signal_counts();
+		kill(child, SIGINT);
+	} while (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000) == 0);
 	assert_int_equal(hear(fd), 'p'); /* what is to be put back is */
 	assert_int_equal(status_of(child, fd), 130 << 8);
 }
