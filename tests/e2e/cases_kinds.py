@@ -34,7 +34,7 @@ def gc(ctx):
 @case("ets: lookups and inserts")
 def ets(ctx):
     with ctx.workload("ets_heavy") as truth:
-        profile = ctx.ebeam.record(ctx.node, 1)
+        profile = ctx.record_enough(300, None, least=100)
     check_kind(profile, "ets", 0.5, profile.of_pids(truth["pids"]))
     profile.check_complete()
 
@@ -42,7 +42,7 @@ def ets(ctx):
 @case("match specifications are of the process that asks, though the VM has another one meanwhile")
 def selects(ctx):
     with ctx.workload("selects") as truth:
-        profile = ctx.ebeam.record(ctx.node, 1)
+        profile = ctx.record_enough(300, None, least=100)
     inside = [s for s in profile.stacks if any("db_prog_match" in f for f in s["frames"])]
     check(profile.count(inside) > 0.2 * profile.count(profile.of_pids(truth["pids"])),
           f"few samples in match specifications: {profile.hottest()}")
@@ -56,7 +56,7 @@ def selects(ctx):
 @case("copy: messages with large terms")
 def copying(ctx):
     with ctx.workload("messages", "2000"):
-        profile = ctx.ebeam.record(ctx.node, 1)
+        profile = ctx.record_enough(300, None, least=100)
     check_kind(profile, "copy", 0.3)
     profile.check_complete()
 
@@ -64,7 +64,7 @@ def copying(ctx):
 @case("port: blocks to an external program and back")
 def port(ctx):
     with ctx.workload("ports"):
-        profile = ctx.ebeam.record(ctx.node, 2)
+        profile = ctx.record_enough(500, None, least=100)
     check_kind(profile, "port", 0.2)
     profile.check_complete()
 
@@ -72,7 +72,7 @@ def port(ctx):
 @case("timer: many are set, cancelled and fire")
 def timer(ctx):
     with ctx.workload("timers"):
-        profile = ctx.ebeam.record(ctx.node, 2)
+        profile = ctx.record_enough(1500, None, least=100)
     # Most of the time goes into the BIFs; what runs when one fires is short.
     check_kind(profile, "timer", 0.003)
     for bif in ("erlang:send_after/3", "erlang:cancel_timer/1"):
@@ -83,7 +83,7 @@ def timer(ctx):
 @case("code: a module is loaded again and again")
 def code(ctx):
     with ctx.workload("code_load"):
-        profile = ctx.ebeam.record(ctx.node, 2)
+        profile = ctx.record_enough(500, None, least=100)
     # While it is loaded others wait, and how schedulers do that depends on what else runs here.
     worked = [s for s in profile.stacks if s["kind"] not in ("scheduler", "poll", "wait")]
     check_kind(profile, "code", 0.3, worked)
@@ -92,7 +92,7 @@ def code(ctx):
 @case("nif: hashing in a NIF library")
 def nif(ctx):
     with ctx.workload("nif_crypto") as truth:
-        profile = ctx.ebeam.record(ctx.node, 1)
+        profile = ctx.record_enough(300, None, least=100)
     check_kind(profile, "nif", 0.7, profile.of_pids(truth["pids"]))
     profile.check_complete()
 
@@ -104,7 +104,7 @@ def language(ctx):
                 "binaries": ("binaries:append/2", "binaries:sum/2")}
     for workload, names in expected.items():
         with ctx.workload(workload) as truth:
-            profile = ctx.ebeam.record(ctx.node, 1)
+            profile = ctx.record_enough(300, None, least=100)
         own = profile.of_pids(truth["pids"])
         for name in names:
             check(profile.share_with(name, own) > 0.005, f"{workload}: no {name}: "
@@ -130,7 +130,7 @@ def dirty_io(ctx):
 
 def dirty(ctx, mode, thread, truth_key, module):
     with ctx.workload("dirty", mode) as truth:
-        profile = ctx.ebeam.record(ctx.node, 2)
+        profile = ctx.record_enough(500, None, least=100)
     on_dirty = profile.only(lambda s: s["thread"].startswith(thread)
                             and s["kind"] not in ("scheduler", "wait", "poll"))
     own = [s for s in on_dirty if s["pid"] in truth["pids"]]
@@ -149,7 +149,7 @@ def dirty(ctx, mode, thread, truth_key, module):
 @case("collections of a huge heap, which run on dirty schedulers, are gc")
 def dirty_gc(ctx):
     with ctx.workload("dirty", "gc") as truth:
-        profile = ctx.ebeam.record(ctx.node, 2)
+        profile = ctx.record_enough(500, None, least=100)
     own = profile.of_pids(truth["pids"])
     check(collecting(profile, own) >= 0.8, f"{profile.by_kind}; hottest: {profile.hottest()}")
     profile.check_complete()
@@ -159,7 +159,7 @@ def dirty_gc(ctx):
 def finer(ctx):
     with ctx.workload("finer_kinds") as truth:
         # Names of C functions are compared in the first half second.
-        ctx.ebeam.record(ctx.node, 1)
+        ctx.record_enough(300, None, least=100)
         profile = ctx.record_enough(2000, truth["pids"])
     process_of = dict(zip(("full", "minor", "regexp", "term format", "binary"), truth["pids"]))
     for name, pid in process_of.items():

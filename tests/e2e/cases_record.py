@@ -146,7 +146,7 @@ def grouping(ctx):
 @case("lines: of the function that runs, from the source")
 def lines(ctx):
     with ctx.workload("cpu_split"):
-        profile = ctx.ebeam.record(ctx.node, 1, "--lines")
+        profile = ctx.record_enough(300, None, "--lines", least=100)
     with open(os.path.join(HERE, "workloads", "cpu_split.erl")) as f:
         source = f.read().split("\n")
     expected = {n for n, text in enumerate(source, 1) if text.startswith("gamma(")}
@@ -158,7 +158,7 @@ def lines(ctx):
 @case("Elixir: modules, odd names and anonymous functions as Elixir writes them")
 def elixir(ctx):
     with ctx.workload("elixir_work") as truth:
-        profile = ctx.ebeam.record(ctx.node, 2)
+        profile = ctx.record_enough(500, None, least=100)
     frames = profile.frames()
     for name in truth["names"]:
         check(name in frames, f"no {name}; frames: {sorted(frames)[:60]}")
@@ -171,7 +171,7 @@ def elixir(ctx):
 @case("funs and comprehensions carry the compiler's names")
 def funs(ctx):
     with ctx.workload("funs") as truth:
-        profile = ctx.ebeam.record(ctx.node, 1)
+        profile = ctx.record_enough(300, None, least=100)
     own = profile.of_pids(truth["pids"])
     for name in truth["names"].values():
         check(profile.share_with(name, own) > 0.05, f"no {name}; hottest: {profile.hottest()}")
@@ -185,7 +185,7 @@ def funs(ctx):
 @case("a stack is what the node says it is, from root to leaf")
 def stack_order(ctx):
     with ctx.workload("funs") as truth:
-        profile = ctx.ebeam.record(ctx.node, 1, "--by", "none")
+        profile = ctx.record_enough(300, None, "--by", "none", least=100)
     wanted = ["workload:worker/4", "workload:loop/2", "funs:step/1", "lists:foldl/3",
               truth["names"]["folded"], "funs:spin/2"]
     # worker/4 ends in a tail call: it leaves no frame.
@@ -205,7 +205,7 @@ def contains_in_order(stack, wanted):
 @case("supervisors and servers: registered names, and the initial call behind proc_lib")
 def otp_tree(ctx):
     with ctx.workload("otp_tree") as truth:
-        profile = ctx.ebeam.record(ctx.node, 2)
+        profile = ctx.record_enough(500, None, least=100)
     servers = [p for p in truth["processes"] if p["initial_call"] == "otp_tree:init/1"]
     check_equal(len(servers), 3, "servers of the workload")
     for server in servers:
@@ -226,7 +226,7 @@ def labels(ctx):
     if ctx.release < 27:
         raise Skip(f"OTP {ctx.otp} has no process labels")
     with ctx.workload("labels") as truth:
-        profile = ctx.ebeam.record(ctx.node, 2)
+        profile = ctx.record_enough(500, None, least=100)
     for pid, label in truth["labels"].items():
         row = profile.processes.get(pid)
         check(row is not None, f"{pid} ({label}) has no samples")
@@ -260,7 +260,7 @@ def called_from_erlang(ctx):
     for workload, prefix, kind, callers in expected:
         if workload not in profiles:
             with ctx.workload(workload) as truth:
-                profiles[workload] = ctx.ebeam.record(ctx.node, 1)
+                profiles[workload] = ctx.record_enough(300, None, least=100)
         check_caller(profiles[workload], prefix, kind, callers)
     native = [f for f in profiles["nif_crypto"].frames() if "libcrypto" in f or "crypto.so" in f]
     check(native, f"no native frame of libcrypto: {profiles['nif_crypto'].hottest()}")
@@ -281,7 +281,7 @@ def check_caller(profile, prefix, kind, callers):
 @case("a native name is never the nearest exported neighbour: each one covers what it names")
 def native_names(ctx):
     with ctx.workload("ets_heavy"):
-        profile = ctx.ebeam.record(ctx.node, 1)
+        profile = ctx.record_enough(300, None, least=100)
     native = [f for f in profile.functions.values() if f["kind"] == "native"]
     check(native, "no native frames")
     hottest = max(native, key=lambda f: f["self"])

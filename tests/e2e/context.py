@@ -115,12 +115,13 @@ class Context:
         truth.update(node.stop(name))
 
     def record_enough(self, wanted, pids, *args, node=None, least=None):
-        """A profile with so many samples of these processes; `least` suffice of a node that gets hardly any CPU."""
+        """A profile with so many samples of these processes, or (None) of the whole node; `least` suffice if it gets
+        hardly any CPU."""
         node = node or self.node
         seconds = wanted // 900 + 1
         for _ in range(4):
             profile = self.ebeam.record(node, seconds, *args)
-            got = profile.count(profile.of_pids(pids))
+            got = profile.samples if pids is None else profile.count(profile.of_pids(pids))
             if got >= wanted:
                 return profile
             # The CPUs of this machine have other things to do.
