@@ -333,7 +333,7 @@ def leaks_of_the_vm(ctx):
 def leaks_of_malloc(ctx):
     node = native_node(ctx, "native_leak", "leak_nif.c")
     node.ask("native_leak", "once", "leak", 4000, 22000)
-    node.start("native_leak", "leak", "4000", "8", "100", settle=1)
+    node.start("native_leak", "leak", "4000", "20", "100", settle=1)
     before = node.ask("native_leak", "bytes")
     d = Incident(ctx, node=node, seconds="10")
     after = node.ask("native_leak", "bytes")

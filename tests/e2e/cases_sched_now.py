@@ -24,6 +24,14 @@ ROW = {"type", "scheduler", "doing", "pid", "port", "registered_name", "function
        "on_cpu", "cpu_wait", "syscall", "file", "wchan", "holds_progress", "native_stack", "lock"}
 
 
+def settle(ctx, node, pids):
+    """Until they are on schedulers, which takes a second, or longer if the node has to wait for a CPU."""
+    for _ in range(20):
+        rows = ctx.ebeam.ok("sched", "--now", "-p", node.os_pid, "-j").json()["data"]["schedulers"]
+        if pids <= {row["pid"] for row in rows}:
+            break
+
+
 class Held:
     """A node on which processes of the workload `held` hold schedulers, and since when."""
 
@@ -34,8 +42,9 @@ class Held:
         ctx.cleanup(self.remove_fifo)
         self.before_ns = time.monotonic_ns()
         started = self.node.start("held", *what, settle=1)
-        self.after_ns = time.monotonic_ns()
         self.pids = dict(zip(what, started["pids"]))
+        settle(ctx, self.node, {self.pids[w] for w in what if not w.startswith("block")})
+        self.after_ns = time.monotonic_ns()
 
     def remove_fifo(self):
         for root in ("", *(f"/var/cache/ebeam/otp-{otp}" for otp in (27, 29))):
@@ -259,8 +268,13 @@ def progress(ctx):
 def blocked(ctx):
     for what, state, dirty in (("block", "blocked", "blocked"), ("block_normal", "blocked_normal", "idle")):
         h = Held(ctx, what)
+        for _ in range(100):
+            truth = h.node.ask("held", "multi_scheduling")
+            if truth["state"] == state:
+                break
+            time.sleep(0.1)
+        check_equal(truth, {"state": state, "by": [h.pids[what]]}, "the node")
         data = h.now()
-        check_equal(h.node.ask("held", "multi_scheduling"), {"state": state, "by": [h.pids[what]]}, "the node")
         check_equal(data["multi_scheduling"], {"state": state, "blocked_by": [h.pids[what]], "blockers": 1}, what)
         check_equal([r["doing"] for r in of_type(data, "normal")[1:]], ["blocked"] * 3, "normal schedulers")
         check_equal({r["doing"] for k in ("dirty_cpu", "dirty_io") for r in of_type(data, k)}, {dirty}, "dirty ones")
@@ -343,7 +357,8 @@ def core(ctx):
     directory = make_dir(ctx)
     node = start_node(ctx, directory)
     ctx.cleanup(kill, node)
-    node.start("held", "sleep", "cpu", "io", settle=1)
+    started = node.start("held", "sleep", "cpu", "io", settle=1)
+    settle(ctx, node, set(started["pids"]))
     stop(ctx, node.os_pid)
     live = ctx.ebeam.ok("sched", "--now", "-p", node.os_pid, "-j").json()["data"]
     check(live["stopped"], "the node is stopped")

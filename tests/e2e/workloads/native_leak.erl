@@ -33,12 +33,14 @@ once(Kind, Size, Count) ->
 processes([Kind, Size, Count, Ms]) ->
     [{undefined, {kind(Kind), list_to_integer(Size), list_to_integer(Count), list_to_integer(Ms)}}].
 
-init(Spec) -> Spec.
+init(Spec) -> {Spec, workload:clock(), 0}.
 
-step({Kind, Size, Count, Ms} = Spec) ->
-    getting(Kind, Size, Count),
+%% So many a second, however seldom the node has a CPU.
+step({{Kind, Size, Count, Ms} = Spec, Since, Done}) ->
     timer:sleep(Ms),
-    Spec.
+    Due = (workload:clock() - Since) div (Ms * 1000000),
+    Due > Done andalso getting(Kind, Size, Count * (Due - Done)),
+    {Spec, Since, max(Due, Done)}.
 
 getting(Kind, Size, Count) ->
     nif(Kind, Size, Count),
