@@ -52,8 +52,8 @@ def chain_of(frames, library):
 
 def check_chain(ctx, node, name, function):
     library = os.path.basename(build(ctx, name)) + ".so"
-    node.start("native_calls", function)
-    profile = ctx.ebeam.record(node, 3)
+    started = node.start("native_calls", function)
+    profile = ctx.record_enough(1000, started["pids"], node=node, least=250)
     node.stop("native_calls")
     inside = profile.only(lambda s: f"native_calls:{function}/1" in s["frames"] and
                           any(f.startswith(library + ":native_spin") for f in s["frames"]))
@@ -92,8 +92,8 @@ def untabled(ctx):
     check_chain(ctx, node, "framed", "busy")
     node = ctx.new_node()
     node.ask("native_calls", "load", build(ctx, "untabled"))
-    node.start("native_calls", "busy")
-    profile = ctx.ebeam.record(node, 2)
+    started = node.start("native_calls", "busy")
+    profile = ctx.record_enough(1000, started["pids"], node=node, least=250)
     inside = profile.only(lambda s: s["frames"][-1].endswith(":native_spin"))
     check(profile.count(inside) > 200, f"samples in the NIF: {profile.hottest()}")
     for s in inside:

@@ -57,10 +57,10 @@ def process_shares(ctx):
     profile.check_complete()
 
 
-def record_measured(ctx, seconds, *args):
+def record_measured(ctx, seconds, *args, freq=999):
     """A profile of the shared node, the seconds of CPU that it used for certain meanwhile, and at most; stderr."""
     path, least, most = ctx.ebeam.file(".ebeam"), [], [ctx.node.cpu_seconds()]
-    process, _ = start_attached(ctx, "-d", 600, "-F", 999, "-o", path, *args)
+    process, _ = start_attached(ctx, "-d", 600, "-F", freq, "-o", path, *args)
     least.append(ctx.node.cpu_seconds())
     time.sleep(seconds)
     least.append(ctx.node.cpu_seconds())
@@ -88,8 +88,15 @@ def sample_count(ctx):
 @case("samples that cost too much are taken at a lower frequency, and count for those left out", alone=True)
 def lowered_frequency(ctx):
     with ctx.workload("cpu_split") as truth:
-        profile, least, most, err = record_measured(ctx, 8, "--max-overhead", "0.05")
-    said = [w for w in profile.warnings if "--max-overhead allows 0.05 %" in w]
+        # It begins with all of them, and finds out what they cost.
+        for seconds in (8, 40):
+            profile, least, most, err = record_measured(ctx, seconds, "--max-overhead", "0.05")
+            if profile.samples > 4000:
+                break
+    if profile.samples < 2000:
+        raise Skip(f"{profile.samples} samples: the node had too little CPU")
+    # Of what the node uses: 0.05 % of a core that it has to itself.
+    said = [w for w in profile.warnings if re.search(r"--max-overhead allows 0\.0[1-5]\d* %", w)]
     check(said, f"warnings: {profile.warnings}")
     check(all(w in err for w in said), f"while recording: {err}")
     check(profile.counters["hits"] < 0.6 * profile.samples,
@@ -111,8 +118,11 @@ def idle(ctx):
 def spinning(ctx):
     node = ctx.new_node(flags=("+sbwt", "very_long"))
     with ctx.workload("paced", node=node):
-        path = ctx.ebeam.capture(node, 2)
-    profile = ctx.ebeam.report(path)
+        for seconds in (2, 10, 30):
+            path = ctx.ebeam.capture(node, seconds)
+            profile = ctx.ebeam.report(path)
+            if profile.by_kind["wait"] > 20:
+                break  # it had a CPU for that
     spins = [s for s in profile.stacks if s["kind"] == "wait"]
     check_equal(profile.count(spins), profile.by_kind["wait"], "stacks of spinning schedulers")
     check(profile.by_kind["wait"] > 0 and all("[wait]" in s["frames"] for s in spins),
@@ -344,9 +354,9 @@ def many_schedulers(ctx):
 def frequencies(ctx):
     with ctx.workload("cpu_split"):
         slow = ctx.ebeam.report(ctx.ebeam.capture(ctx.node, 2, freq=1))
-        fast = ctx.ebeam.report(ctx.ebeam.capture(ctx.node, 1, freq=4999))
+        fast, least, _, _ = record_measured(ctx, 2, freq=4999)
     check(slow.samples <= 12, f"{slow.samples} samples at 1 Hz in 2 s")
-    check(fast.samples > 800, f"{fast.samples} samples at 4999 Hz in 1 s")
+    check(fast.samples > 0.5 * 4999 * least, f"{fast.samples} samples at 4999 Hz in {least} s of CPU")
     fast.check_complete()
 
 

@@ -326,8 +326,8 @@ static void the_second_signal_ends_the_program(void **state)
 	}
 }
 
-/* timeout(1) sends twice: to its child and to the group.  Where others have the CPUs it may take too
- * long to be at once: then it is tried again. */
+/* timeout(1) sends twice: to its child and to the group.  Where others have the CPUs two signals
+ * may not be at once: then it is tried again. */
 static void twice_at_once_is_once(void **state)
 {
 	UNUSED(state);
