@@ -31,14 +31,16 @@ def no_root(ctx):
 
 @case("doctor leaves nothing behind", otp="one", alone=True)
 def leaves_nothing(ctx):
-    from cases_faults import bpf_show
-    # Other programs of this machine may load something meanwhile; doctor's own come and go.
+    from cases_faults import bpf_objects_of, bpf_show
+    # Other programs of this machine may load something meanwhile, and hold it; doctor has ended.
     known = {what: {row["id"] for row in bpf_show(what)} for what in ("prog", "link")}
     ctx.ebeam.ok("doctor", "-j")
     for what in ("prog", "link"):
         deadline = time.monotonic() + 5  # the kernel takes a moment to free what nobody holds
         while True:
-            left = [r for r in bpf_show(what) if r["id"] not in known[what] and str(
+            shown = bpf_show(what)
+            of_others = {held for pid in os.listdir("/proc") if pid.isdigit() for held in bpf_objects_of(pid)}
+            left = [r for r in shown if r["id"] not in known[what] and (what, r["id"]) not in of_others and str(
                 r.get("name", "")).startswith(("feature", "probe", "sample", "calibrate"))]
             if not left or time.monotonic() > deadline:
                 break

@@ -321,7 +321,7 @@ def leaks_of_the_vm(ctx):
     text = d.run("mem").out
     done = node.stop("native_memory")
     d.check_first("memory_grows", "memory of NIFs and drivers (driver_alloc) grows by ", "driver_alloc: ", "mem -p",
-                  "--tags")
+                  "--tags", note=True)
     rate = float(d.said("memory_grows", "grows by ([0-9.]+) MiB per second")[0])
     truth = done["mib"] / (done["elapsed_ns"] / 1e9)
     check_near(rate, truth, 0.3 * truth, "MiB a second")
