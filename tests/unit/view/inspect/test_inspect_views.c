@@ -376,6 +376,7 @@ static struct process_answer a_process(void)
 				   .all_binaries = 1,
 				   .binary_references = 2,
 				   .binary_bytes = 1024,
+				   .binary_used = 10,
 				   .counted = true,
 				   .young = 10,
 				   .unknown = 1};
@@ -389,7 +390,7 @@ static struct process_answer a_process(void)
 						    .message = "tick",
 						    .left = -2000}));
 	vec_push(&a.dictionary, ((struct process_pair){"k", "v"}));
-	vec_push(&a.binaries, ((struct process_binary){4096, 1024, 3, 2}));
+	vec_push(&a.binaries, ((struct process_binary){4096, 1024, 3, 2, .used = 10}));
 	vec_push(&a.kinds, ((struct process_count){"tuple", 2, 6}));
 	vec_push(&a.largest, ((struct process_root){"message 1", 6, true}));
 	return a;
@@ -434,6 +435,8 @@ static void a_process_is_text(void **state)
 		    "  min_heap_size        0 words\n"
 		    "  min_bin_vheap_size   0 words\n"
 		    "  max_heap_size        1,000 words; a larger process is killed and logged\n"
+		    "\nStack\n"
+		    "  m:f/1  m.erl:7\n      y(0) []\n      y(1) 5\n  m:g/1\n"
 		    "\nState of gen_server\n  {s,\"\\e[2J\"}\n"
 		    "\nMailbox: 2 messages\n"
 		    "  64 B in messages and their heap fragments\n"
@@ -441,8 +444,6 @@ static void a_process_is_text(void **state)
 		    "  1 shapes in all\n"
 		    "  first {hi,1}\n"
 		    "        (of another node, not decoded yet)\n"
-		    "\nStack\n"
-		    "  m:f/1  m.erl:7\n      y(0) []\n      y(1) 5\n  m:g/1\n"
 		    "\nLinks and monitors\n"
 		    "  links                <0.2.0> ... 2 in all\n"
 		    "\nTimers: 3\n"
@@ -453,8 +454,9 @@ static void a_process_is_text(void **state)
 		    "'ebeam sched --now' shows what it is doing.\n"
 		    "\nDictionary: 1\n  k => v\n"
 		    "\nBinaries outside the heap: 1, held by 2 references\n"
-		    "  in all 1.0 KiB\n"
-		    "          0x1000  1.0 KiB, 3 references, 2 of them in this process\n"
+		    "  in all 1.0 KiB, of which its terms use 10 B\n"
+		    "          0x1000  1.0 KiB, used 10 B, 3 references, 2 of them in this "
+		    "process\n"
 		    "\nHeap: 10 words young, 0 old\n"
 		    "  unknown              1 word\n"
 		    "  tuple                       2             6 words\n"
