@@ -31,7 +31,8 @@
 /* Instances of allocators that text shows without -n: those that waste most. */
 #define INSTANCES_SHOWN 10
 /* Atoms that are shown without -n. */
-#define ATOMS_SHOWN 50
+#define ATOMS_SHOWN	  50
+#define ATOMS_SHOWN_AGAIN 10 /* with --watch, from the second answer on */
 
 struct mem_reading {
 	struct beam_node *node;
@@ -316,6 +317,7 @@ static void make_answer(struct mem_run *r)
 	const uint64_t *t = r->totals.value;
 
 	r->answer = (struct mem_answer){
+		.os_pid = v->node->core ? 0 : v->node->os_pid,
 		MEM_SIZES(SIZE).areas = {MEM_AREAS(AREA)},
 		.counts = {.atoms = {t[VM_ATOM_COUNT], t[VM_ATOM_LIMIT]},
 			   .processes = {t[VM_PROCESS_COUNT], t[VM_PROCESS_LIMIT]},
@@ -435,12 +437,15 @@ static int write_text(struct mem_run *r, struct error *err)
 	struct table atoms = mem_atoms_table;
 	const char *warnings[WARNINGS_MAX];
 	size_t nr = find_warnings(r, warnings), all = r->v.instances.len;
+	struct table_options o = r->options;
 	int rc;
 
 	if (r->ctx->opt.atoms) {
 		atoms.rows = r->atoms.data;
 		atoms.nr_rows = r->atoms.len;
-		return mem_atoms_write(r->ctx->out, &r->answer, &atoms, &r->options, err);
+		if (r->before.ns && !r->ctx->opt.limit)
+			o.limit = ATOMS_SHOWN_AGAIN;
+		return mem_atoms_write(r->ctx->out, &r->answer, &atoms, &o, err);
 	}
 	rc = mem_view_write(r->ctx->out, &r->answer, &r->options, err);
 	if (rc || r->before.ns)

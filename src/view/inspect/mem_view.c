@@ -9,7 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
-#include "base/xalloc.h"
+#include "view/inspect/atom_beginning.h"
 #include "view/table/cells.h"
 
 #define ROW(p) ((const struct mem_row *)(p))
@@ -411,25 +411,35 @@ static void write_others(FILE *f, const struct mem_answer *a)
 #define GREW_LEAST 65536
 #define GREW_SHARE 0.05
 
-static const char *more_of(const char *type)
+static void write_pid(FILE *f, const struct mem_answer *a)
+{
+	if (a->os_pid)
+		fprintf(f, " -p %d", a->os_pid);
+}
+
+/* Which command says more of an allocator: what follows `ebeam COMMAND -p PID`. */
+static void write_more_of(FILE *f, const struct mem_answer *a, const char *type)
 {
 	static const struct {
-		const char *type, *more;
+		const char *type, *command, *args, *what;
 	} all[] = {
-		{"driver_alloc", "'ebeam mem --tags --watch': NIFs and drivers that allocate"},
-		{"binary_alloc", "'ebeam bin': who holds binaries; 'ebeam mem --tags --watch'"},
-		{"eheap_alloc", "'ebeam ps --watch -s memory_per_s': processes that grow"},
-		{"ets_alloc", "'ebeam ets --watch': tables that grow"},
-		{"fix_alloc", "'ebeam ps': processes; 'ebeam ps -s timers'"},
-		{"literal_alloc", "'ebeam mem --persistent-terms', 'ebeam mod'"},
-		{"ll_alloc", "'ebeam mem --atoms --watch', 'ebeam mod'"},
-		{"malloc", "'ebeam record --mode malloc --leak -d 1m -f text'"},
+		{"driver_alloc", "mem", " --tags --watch 5s", "NIFs and drivers that allocate"},
+		{"binary_alloc", "bin", "", "who holds binaries"},
+		{"eheap_alloc", "ps", " --watch 5s -s memory_per_s", "processes that grow"},
+		{"ets_alloc", "ets", " --watch 5s", "tables that grow"},
+		{"fix_alloc", "ps", " -s timers", "processes, and their timers"},
+		{"literal_alloc", "mem", " --persistent-terms", "and 'ebeam mod': literals"},
+		{"ll_alloc", "mem", " --atoms --watch 5s", "and 'ebeam mod': atoms and code"},
+		{"malloc", "record", " --mode malloc --leak -d 1m -f text", "who allocates"},
+		{NULL, "mem", " --tags --watch 5s", "if the node runs with +Muatags true"},
 	};
+	size_t i = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		if (strcmp(type, all[i].type) == 0)
-			return all[i].more;
-	return "'ebeam mem --tags', if the node runs with +Muatags true";
+	while (all[i].type && strcmp(type, all[i].type) != 0)
+		i++;
+	fprintf(f, "ebeam %s", all[i].command);
+	write_pid(f, a);
+	fprintf(f, "%s (%s)\n", all[i].args, all[i].what);
 }
 
 static void write_grower(FILE *f, const struct mem_answer *a, const char *type, double grew)
@@ -437,9 +447,44 @@ static void write_grower(FILE *f, const struct mem_answer *a, const char *type, 
 	struct strbuf text = STRBUF_INIT;
 
 	cell_bytes(&text, grew / a->since_first);
-	fprintf(f, "%s grew by %s/s in %.0f s: %s\n", type, text.buf, a->since_first,
-		more_of(type));
+	fprintf(f, "%s grew by %s/s in %.0f s: ", type, text.buf, a->since_first);
+	write_more_of(f, a, type);
 	strbuf_free(&text);
+}
+
+/* Parts that are worth a line: bytes, and of what they are a part. */
+#define LARGE_LEAST (32u << 20)
+#define LARGE_SHARE 0.3
+
+static bool is_large(double part, double whole)
+{
+	return part >= LARGE_LEAST && part >= LARGE_SHARE * whole;
+}
+
+/* The same of what is large, if nothing is known of growth. */
+static void write_large(FILE *f, const struct mem_answer *a, const struct mem_row *sum)
+{
+	const struct mem_row *rows = a->types.rows;
+	char size[32];
+
+	if (is_large(wasted(sum), (double)sum->all.carriers_size)) {
+		fprintf(f, "%s of carriers are in no block (fragmentation): ebeam mem",
+			units_format_bytes((uint64_t)wasted(sum), size, sizeof(size)));
+		write_pid(f, a);
+		fputs(" --carriers (who keeps them)\n", f);
+	}
+	for (size_t i = 0; i < a->types.nr_rows; i++) {
+		if (!is_large((double)rows[i].all.blocks_size, (double)sum->all.blocks_size))
+			continue;
+		fprintf(f, "%s has %s: ", rows[i].type,
+			units_format_bytes(rows[i].all.blocks_size, size, sizeof(size)));
+		write_more_of(f, a, rows[i].type);
+	}
+	if (a->rss.known && is_large((double)a->rss.malloc, (double)a->rss.total)) {
+		fprintf(f,
+			"malloc has %s: ", units_format_bytes(a->rss.malloc, size, sizeof(size)));
+		write_more_of(f, a, "malloc");
+	}
 }
 
 /* Of the allocators that grew most, and of malloc, which command names who. */
@@ -510,7 +555,10 @@ int mem_view_write(FILE *f, const struct mem_answer *a, const struct table_optio
 		rc = write_growers(f, a, err);
 	if (rc || (a->watch && !o->limit))
 		return rc;
-	return table_write(f, &a->instances, &each, err);
+	rc = table_write(f, &a->instances, &each, err);
+	if (!rc && !a->watch)
+		write_large(f, a, &sum);
+	return rc;
 }
 
 /* ---- atoms ---------------------------------------------------------------------------------- */
@@ -522,67 +570,6 @@ static const struct table_column atom_columns[] = {
 };
 
 const struct table mem_atoms_table = {.columns = atom_columns, .row_size = sizeof(struct mem_atom)};
-
-#define LEAST_ATOMS	10  /* fewer have no beginning in common */
-#define LEAST_BEGINNING 2   /* bytes */
-#define KEEP_SHARE	0.9 /* a longer beginning may have that many fewer */
-
-struct beginning {
-	const char *text; /* of one of the atoms, not ended */
-	size_t len, atoms;
-};
-
-/* Text as Erlang writes it, without the quote that some begin with. */
-static const char *bare(const struct mem_atom *a)
-{
-	return !a->text ? "" : a->text[0] == '\'' ? a->text + 1 : a->text;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static size_t count_beginning(const char *const *texts, size_t nr, const char *with, size_t len)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < nr; i++)
-		count += strncmp(texts[i], with, len) == 0;
-	return count;
-}
-
-/* What most of the atoms begin with, as the one in the middle of the sorted ones does then; len 0:
- * there is no such beginning. */
-static struct beginning find_beginning(const struct mem_atom *atoms, size_t nr)
-{
-	const char **texts = xcalloc(nr + 1, sizeof(*texts));
-	struct beginning found = {.len = 0};
-	size_t least, count;
-
-	for (size_t i = 0; i < nr; i++)
-		texts[i] = bare(&atoms[i]);
-	qsort(texts, nr, sizeof(*texts), by_text);
-	found.text = texts[nr / 2];
-	count = nr < LEAST_ATOMS ? 0 : count_beginning(texts, nr, found.text, LEAST_BEGINNING);
-	least = (size_t)ceil(KEEP_SHARE * (double)count);
-	if (count * 2 <= nr || strnlen(found.text, LEAST_BEGINNING) < LEAST_BEGINNING)
-		least = SIZE_MAX;
-	for (size_t len = LEAST_BEGINNING; found.text && len <= strlen(found.text); len++) {
-		unsigned char next = (unsigned char)found.text[len];
-
-		count = count_beginning(texts, nr, found.text, len);
-		if (count < least)
-			break;
-		/* Not within a character, an escape sequence, or at the quote behind. */
-		if ((next & 0xc0) == 0x80 || strchr("\\'", found.text[len - 1]))
-			continue;
-		found.len = len;
-		found.atoms = count;
-	}
-	free(texts);
-	return found;
-}
 
 /* How long until the table is full, if atoms are made as since the first answer. */
 static void write_atoms_left(FILE *f, const struct mem_answer *a)
@@ -608,7 +595,7 @@ static void write_atoms_left(FILE *f, const struct mem_answer *a)
 
 static void write_beginning(FILE *f, const struct table *atoms)
 {
-	const struct beginning b = find_beginning(atoms->rows, atoms->nr_rows);
+	const struct atom_beginning b = atom_beginning(atoms->rows, atoms->nr_rows);
 
 	if (b.len)
 		table_line(f, "%zu of the newest %zu begin with '%.*s'", b.atoms, atoms->nr_rows,
@@ -618,7 +605,7 @@ static void write_beginning(FILE *f, const struct table *atoms)
 void mem_atoms_json(struct jsonw *w, const struct mem_answer *a, const struct table *atoms,
 		    const struct table_options *o)
 {
-	const struct beginning b = find_beginning(atoms->rows, atoms->nr_rows);
+	const struct atom_beginning b = atom_beginning(atoms->rows, atoms->nr_rows);
 
 	jsonw_begin_object(w, "data");
 	json_counts(w, &a->counts);
@@ -642,12 +629,18 @@ int mem_atoms_write(FILE *f, const struct mem_answer *a, const struct table *ato
 	int rc;
 
 	write_count(f, "atoms", &a->counts.atoms, GROWTH(a, counts.atoms.count));
-	write_atoms_left(f, a);
 	fputc('\n', f);
 	rc = table_write(f, atoms, o, err);
-	if (!rc)
-		write_beginning(f, atoms);
-	return rc;
+	if (rc)
+		return rc;
+	write_beginning(f, atoms);
+	write_atoms_left(f, a);
+	if (a->os_pid)
+		fprintf(f,
+			"who makes them: ebeam trace -p %d 'erlang:binary_to_atom -> stack' "
+			"'erlang:list_to_atom -> stack' -n 5\n",
+			a->os_pid);
+	return 0;
 }
 
 /* ---- persistent terms ------------------------------------------------------------------------ */

@@ -94,6 +94,7 @@ struct mem_counts {
 #undef MEM_COUNT
 
 struct mem_answer {
+	int os_pid; /* for commands that say more; 0 = of a core file */
 	struct mem_rss rss;
 	struct mem_counts counts;
 	/* --watch: the answer `seconds` before this one; NULL = there is none. */

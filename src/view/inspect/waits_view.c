@@ -166,10 +166,12 @@ static void add_summary(struct strbuf *out, const struct waits_answer *a)
 
 	if (!a->all_waits && !a->unexplained) {
 		/* The text has reasons why processes may wait unseen. */
-		strbuf_addstr(out, "no process was seen to wait for another: calls of gen_server, "
-				   "gen_statem and their like are recognised (ebeam help dump). It "
-				   "is not known for whom a receive that is written by hand waits; "
-				   "waits for a scheduler are not included\n");
+		strbuf_addstr(out,
+			      "no process was seen to wait for another: calls of gen_server, "
+			      "gen_statem and their like are recognised (ebeam help dump). It "
+			      "is not known for whom a receive that is written by hand waits. Of "
+			      "processes that wait for a scheduler, and of timers that are "
+			      "overdue, 'ebeam diagnose' and 'ebeam sched --now' know\n");
 		return;
 	}
 	cell_count(out, a->all_waits);

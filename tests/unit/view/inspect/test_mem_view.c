@@ -200,10 +200,10 @@ static void allocators_grow(void **state)
 	page_has(&p, "\ndriver_alloc     all 2   4.0 MiB   1.0 MiB       256      0 B ");
 	page_has(&p, "\nll_alloc         all 1       0 B       0 B         0      0 B ");
 	page_has(&p, "\neheap_alloc      all 2  -4.0 KiB  -1.0 KiB      -3.0  6.0 MiB ");
-	page_has(&p, "\n\ndriver_alloc grew by 1.0 MiB/s in 4 s: 'ebeam mem --tags --watch': NIFs "
-		     "and drivers that allocate\n"
-		     "malloc grew by 512.0 KiB/s in 4 s: 'ebeam record --mode malloc --leak -d 1m "
-		     "-f text'\n");
+	page_has(&p, "\n\ndriver_alloc grew by 1.0 MiB/s in 4 s: ebeam mem --tags --watch 5s "
+		     "(NIFs and drivers that allocate)\n"
+		     "malloc grew by 512.0 KiB/s in 4 s: ebeam record --mode malloc --leak -d 1m "
+		     "-f text (who allocates)\n");
 	page_close(&p);
 	mem_view_json(page_open_json(&p), &a, &(struct table_options){0});
 	page_has(&p, "\"blocks_size_per_s\": 1048576, \"blocks_per_s\": 256, "
@@ -291,8 +291,8 @@ static void atoms_fill_their_table(void **state)
 	a.counts.atoms.count += 2;
 	assert_int_equal(mem_atoms_write(page_open(&p), &a, &t, &(struct table_options){0}, NULL),
 			 0);
-	page_has(&p, "+0.5/s\n2 new in 4 s, 0.5/s: at this rate the table is full, and the node "
-		     "ends, in 1h39m\n\n");
+	page_has(&p, "+0.5/s\n\nINDEX  ATOM\n2 new in 4 s, 0.5/s: at this rate the table is full, "
+		     "and the node ends, in 1h39m\n");
 	page_close(&p);
 }
 
