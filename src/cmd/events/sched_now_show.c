@@ -133,9 +133,9 @@ static void fill_row(struct now_view *v, const struct now_row *r)
 {
 	static const char *const holds[][2] = {
 		[PROGRESS_HOLDER_NONE] = {NULL, NULL},
-		[PROGRESS_HOLDER_BEHIND] = {"behind", "has not confirmed it"},
-		[PROGRESS_HOLDER_LEADER] = {"leader", "leads it and does not check"},
-		[PROGRESS_HOLDER_ALONE] = {"alone", "does not come to check"},
+		[PROGRESS_HOLDER_BEHIND] = {"behind", "has not come to confirm it"},
+		[PROGRESS_HOLDER_LEADER] = {"leader", "leads it, and does not come to it"},
+		[PROGRESS_HOLDER_ALONE] = {"alone", "does not come to it"},
 	};
 	const struct sched_sample *s = &r->one->now;
 	enum progress_holder held =

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/locate/node_open.h"
@@ -212,6 +213,25 @@ static int stream_json(struct ps *ps, struct error *err)
 
 /* ---- text --------------------------------------------------------------------------------- */
 
+/* The command that says more of what the rows are sorted by. */
+static void say_next(const struct ps *ps)
+{
+	static const struct {
+		const char *column, *what, *command, *args;
+	} next[] = {
+		{"timers", "who starts them", "trace",
+		 "'erlang:send_after/3 -> stack' 'erlang:start_timer/3 -> stack'"},
+		{"binaries", "who else has them, and how much of them is used", "bin", ""},
+		{"binary_memory", "who else has them, and how much of them is used", "bin", ""},
+		{"binary_held", "who else has them, and how much of them is used", "bin", ""},
+	};
+
+	for (size_t i = 0; ps->sort && !ps->node->core && i < ARRAY_SIZE(next); i++)
+		if (strcmp(ps->sort, next[i].column) == 0)
+			log_warn("%s: ebeam %s -p %d%s%s", next[i].what, next[i].command,
+				 ps->node->os_pid, *next[i].args ? " " : "", next[i].args);
+}
+
 static void footer(const struct ps *ps)
 {
 	const struct options *o = &ps->ctx->opt;
@@ -235,6 +255,7 @@ static void footer(const struct ps *ps)
 		log_warn("ebeam: memory does not include %llu messages of other nodes that are not "
 			 "decoded yet",
 			 (unsigned long long)ps->source.undecoded);
+	say_next(ps);
 }
 
 static struct table_options table_options_of(const struct ps *ps)

@@ -76,6 +76,19 @@ static bool keeps_busy(const struct diagnosis *d, const struct diagnosed_busy *b
 	return d->scheduler_samples >= 50 && b->samples >= 0.8 * d->scheduler_samples;
 }
 
+/* rule_long_slices() reports it, with what it is in. */
+static bool is_on_stuck_scheduler(const struct diagnosis *d, const struct diagnosed_process *p)
+{
+	for (size_t i = 0; p && i < d->schedulers.len; i++) {
+		const struct diagnosed_scheduler *s = &d->schedulers.data[i];
+
+		if (s->pid && diagnosed_is_stuck(d, s) &&
+		    strncmp(s->pid, p->pid, strlen(p->pid)) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* A note: that a process uses CPU is no fault, but users ask first which one does. */
 void rule_busiest(struct making *m)
 {
@@ -84,7 +97,8 @@ void rule_busiest(struct making *m)
 	struct finding *f;
 	char *who;
 
-	if (!d->busy.len || !keeps_busy(d, most) || d->stopped)
+	if (!d->busy.len || !keeps_busy(d, most) || d->stopped ||
+	    is_on_stuck_scheduler(d, diagnosed_at(d, most->process)))
 		return;
 	who = finding_process_text(diagnosed_at(d, most->process));
 	f = finding_begin(m, "busiest_process", 12, FINDING_CERTAIN,

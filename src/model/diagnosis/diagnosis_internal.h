@@ -67,6 +67,8 @@ void finding_command(struct finding *f, const char *text, ...)
 char *finding_process_text(const struct diagnosed_process *p);
 /* True if several schedulers wait for locks: one alone may wait for something of its own. */
 bool diagnosis_locks_are_contended(const struct diagnosis *d);
+/* True if the scheduler has run the same for nearly all of the time, and still does. */
+bool diagnosed_is_stuck(const struct diagnosis *d, const struct diagnosed_scheduler *s);
 /* Adds what the process does now, as evidence. */
 void finding_report_process(struct making *m, struct finding *f, const struct diagnosed_process *p);
 

@@ -93,7 +93,7 @@ static uint64_t kept_ns(const struct diagnosed_scheduler *s)
 	return s->longest_ns + s->waited_ns;
 }
 
-static bool is_stuck(const struct diagnosis *d, const struct diagnosed_scheduler *s)
+bool diagnosed_is_stuck(const struct diagnosis *d, const struct diagnosed_scheduler *s)
 {
 	return is_long(s) && s->lasts && 10 * kept_ns(s) >= 8 * d->duration_ns;
 }
@@ -182,8 +182,8 @@ void rule_long_slices(struct making *m)
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
 
 		nr_normal += !s->dirty && !s->offline;
-		nr_stuck += is_stuck(m->d, s);
-		lasts |= is_stuck(m->d, s);
+		nr_stuck += diagnosed_is_stuck(m->d, s);
+		lasts |= diagnosed_is_stuck(m->d, s);
 		if (is_long(s) && !is_reported_by_locks(m->d, s) &&
 		    (!longest || kept_ns(s) > kept_ns(longest)))
 			longest = s;
@@ -197,7 +197,7 @@ void rule_long_slices(struct making *m)
 	} else
 		f = finding_begin(m, "long_slices",
 				  MIN(45 + 20 * log10((double)longest->longest_ns / 1e8), 78.0) +
-					  (is_stuck(m->d, longest) ? 8 : 0),
+					  (diagnosed_is_stuck(m->d, longest) ? 8 : 0),
 				  FINDING_CERTAIN,
 				  "a process kept a scheduler for %s%s without yielding",
 				  at_least(longest), text_time(&t, (double)kept_ns(longest)));
