@@ -77,11 +77,13 @@ def agree(ctx):
                  ("ports", 5), ("aliases", 10))
     answers, (uprobe, usdt) = streams(ctx, questions)
     compared = fields = 0
-    pids = {e["pid"] for e in uprobe + usdt}
+    pids, own = {e["pid"] for e in uprobe + usdt}, {a["pid"] for a in answers if "pid" in a}
     for pid in pids:
         mine, other = [[e for e in s if e["pid"] == pid and e["kind"] not in AT_THE_DRIVER]
                        for s in (uprobe, usdt)]
-        fields += compare(mine, other)
+        # Of the VM's own processes a collection may have been put off by a BIF: its words are those
+        # of another moment for each of the probes.
+        fields += compare(mine, other, but=() if pid in own else ("allocated", "survived"))
         compared += len(mine)
     ports = [a["ports"] for a in answers if "ports" in a][0]
     for port in ports:

@@ -198,7 +198,10 @@ wake(P, Arity) ->
 wait_for_rest(P, Arity) ->
     case process_info(P, [current_function, status]) of
         [{_, {erlang, hibernate, Arity}}, {_, waiting}] -> ok;
-        _ -> erlang:yield(), wait_for_rest(P, Arity)
+        %% From hibernate/0 this question may have woken it: it has hibernated, and waits now.
+        [{_, {happenings, resting, 2}}, {_, waiting}] -> ok;
+        %% Asked all the time it would be awake to answer all the time.
+        _ -> timer:sleep(1), wait_for_rest(P, Arity)
     end.
 
 %% Goes on where it was.
