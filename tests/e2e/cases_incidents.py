@@ -116,10 +116,11 @@ def atoms(ctx):
     d.check_first("atoms_grow", "a new atom: incident_", "trace", "erlang:list_to_atom/1")
     was, now = map(number, d.said("atoms_grow", "from ([0-9,]+) to ([0-9,]+) in"))
     check(was < now <= count, f"{was} to {now} atoms, {count} a little later")
-    # When the limit is reached, of the numbers and the time that are said, as 1 to 2 digits.
+    # When the limit is reached, of the numbers and the time that are said.
     seconds, = d.said("atoms_grow", "from [0-9,]+ to [0-9,]+ in ([0-9.]+) s")
-    limit, left, unit = d.said("atoms_grow", "the limit of ([0-9,]+) atoms is reached in ([0-9.e+]+) (s|min|h|days)")
-    left = float(left) * {"s": 1, "min": 60, "h": 3600, "days": 86400}[unit]
+    limit, left = d.said("atoms_grow", "the limit of ([0-9,]+) atoms is reached in ([0-9dhms]+)$")
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+    left = sum(int(n) * units[unit] for n, unit in re.findall(r"(\d+)([dhms])", left))
     check_near(left, (number(limit) - now) * float(seconds) / (now - was), 0.1 * left, "time to the limit")
     check_in("incidents:atom/1", d.run("trace", "erlang:list_to_atom/1 -> stack", "-n", "1").out, "who makes them")
 

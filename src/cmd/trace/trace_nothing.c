@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* trace: what to try when no call was seen. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -107,14 +108,21 @@ static void say_local(struct trace *t)
 
 void trace_report_nothing(struct trace *t, const char *time)
 {
+	const struct event_stream_limited *l = &event_run_stream(t->run)->calls.limited;
+	char unseen[96] = "";
 	bool args = false;
 
+	if (l->tripped && l->time < 0.95)
+		snprintf(unseen, sizeof(unseen),
+			 "; for %.1f %% of the time calls were not seen (rate limit)",
+			 100 * (1 - l->time));
 	for (size_t i = 0; i < t->functions.patterns.len; i++)
 		args |= t->functions.patterns.data[i].pattern->has_args;
-	trace_warn(t, "no call%s was seen in %s: they are not called, or seldom (-d)%s",
+	trace_warn(t, "no call%s was seen in %s: they are not called, or seldom (-d)%s%s",
 		   args ? " that matches" : "", time,
 		   args ? ", or not with such arguments (without them, --args shows what they are)"
-			: "");
+			: "",
+		   unseen);
 	for (size_t i = 0; i < t->functions.patterns.len; i++)
 		say_other_arities(t, t->functions.patterns.data[i].pattern);
 	say_makers_of_atoms(t);

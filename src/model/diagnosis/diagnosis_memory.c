@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/units.h"
 
 /* ---- rules: memory ------------------------------------------------------------------------- */
 
@@ -171,7 +172,7 @@ static void lead_to_what_grew(struct finding *f, const struct diagnosis *d,
 	const struct diagnosed_memory *what = what_grew_most(d);
 
 	if (is_of_nifs(a))
-		finding_command(f, "mem --tags");
+		finding_command(f, "mem --tags --watch 5s");
 	finding_command(f, "mem");
 	if (a)
 		return;
@@ -437,19 +438,13 @@ static void report_limit(struct finding *f, const struct diagnosis *d, const cha
 	const struct diagnosed_limit *l = limit_of(d, what);
 	double left_s = seconds_left(l, per_s);
 	struct texts t = {.nr = 0};
+	char left[32];
 
 	if (!(left_s < LIMIT_FAR))
 		return;
-	finding_evidence(f, "at this rate the limit of %s %s is reached in %.2g %s",
+	finding_evidence(f, "at this rate the limit of %s %s is reached in %s",
 			 text_count(&t, (double)l->max), what,
-			 left_s < 120	   ? left_s
-			 : left_s < 7200   ? left_s / 60
-			 : left_s < 172800 ? left_s / 3600
-					   : left_s / 86400,
-			 left_s < 120	   ? "s"
-			 : left_s < 7200   ? "min"
-			 : left_s < 172800 ? "h"
-					   : "days");
+			 units_format_uptime((uint64_t)left_s, left, sizeof(left)));
 }
 
 /* Upper bound of new atoms for each byte of loaded code; OTP's own modules have one in 700. */
@@ -509,7 +504,7 @@ void rule_tables(struct making *m)
 		/* A small one that grows slowly is a cache that fills. */
 		if ((double)x->bytes < MIB && grew < 1000 * x->seconds)
 			continue;
-		if ((double)x->bytes < 0.01 * total)
+		if ((double)x->bytes < 16 * MIB && (double)x->bytes < 0.01 * total)
 			continue;
 		if (burst)
 			f = finding_begin(

@@ -144,6 +144,15 @@ uint32_t process_groups_of(struct process_groups *g, uint32_t process)
 	return id;
 }
 
+uint32_t process_groups_members(const struct process_groups *g, uint32_t group)
+{
+	uint32_t nr = 0;
+
+	for (size_t i = 0; i < g->of.len; i++)
+		nr += g->of.data[i] == group + 1;
+	return nr;
+}
+
 uint32_t process_groups_of_function(struct process_groups *g, uint32_t function)
 {
 	const struct process_group new = {.what = KEY_FUNCTION, .key = function};

@@ -59,6 +59,8 @@ void process_groups_keep(struct process_groups *g, const bool *keep, uint32_t *m
 
 /* Group of a process id; 0 for PROCESS_GROUP_FUNCTION. */
 uint32_t process_groups_of(struct process_groups *g, uint32_t process);
+/* Number of processes for which process_groups_of() returned the group. */
+uint32_t process_groups_members(const struct process_groups *g, uint32_t group);
 /* Group of a function id; 0 for function id 0. */
 uint32_t process_groups_of_function(struct process_groups *g, uint32_t function);
 

@@ -139,8 +139,8 @@ static void write_json(struct jsonw *w, const void *answer, const struct table_o
 
 #define STOOD_STILL 0.05 /* shorter parts of the time are not mentioned */
 
-/* Which process was collected longest, and collections of literal areas: the share of schedulers
- * above shows neither, as both go on beside other work. */
+/* Which process was collected longest, if it has a row to itself, and collections of literal
+ * areas: the share of schedulers above shows neither, as both go on beside other work. */
 static void write_stood_still(FILE *f, const struct gc_answer *a)
 {
 	const struct gc_stats *s = a->stats;
@@ -149,7 +149,8 @@ static void write_stood_still(FILE *f, const struct gc_answer *a)
 	size_t most = 0;
 
 	for (size_t i = 1; s->groups.by != PROCESS_GROUP_FUNCTION && i < s->counts.len; i++) {
-		if ((double)s->counts.data[i].estimate_ns < most_ns)
+		if ((double)s->counts.data[i].estimate_ns < most_ns ||
+		    process_groups_members(&s->groups, (uint32_t)i) != 1)
 			continue;
 		most_ns = (double)s->counts.data[i].estimate_ns;
 		most = i;

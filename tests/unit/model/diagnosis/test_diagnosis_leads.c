@@ -64,7 +64,7 @@ static void test_allocator_that_grows(void **state)
 	assert_int_equal(x->certainty, FINDING_LIKELY);
 	assert_int_equal(x->severity, FINDING_WARNING);
 	assert_true(has(x, "driver_alloc: 6.0 MiB more, 66.0 MiB now: what NIFs and drivers got"));
-	assert_string_equal(x->commands.data[0], "mem --tags");
+	assert_string_equal(x->commands.data[0], "mem --tags --watch 5s");
 	findings_free(&f);
 	/* Another allocator: no blocks of it have a tag. */
 	d.allocators.data[0].type = "std_alloc";
@@ -199,14 +199,14 @@ static void test_time_to_a_limit(void **state)
 	findings_free(&f);
 	vec_push(&d.limits, atoms);
 	x = first(&f, &d, "atoms_grow");
-	assert_true(has(x, "at this rate the limit of 1,048,576 atoms is reached in 14 h"));
+	assert_true(has(x, "at this rate the limit of 1,048,576 atoms is reached in 13h53m"));
 	findings_free(&f);
 	d.atoms = grows(48576, 0);
 	vec_push(&d.limits, ports);
 	d.nr_ports = grows(0, 100); /* 200 a second */
 	x = first(&f, &d, "ports_grow");
 	assert_string_equal(x->title.buf, "the number of ports grows by 200 per second");
-	assert_true(has(x, "at this rate the limit of 65,536 ports is reached in 5.4 min"));
+	assert_true(has(x, "at this rate the limit of 65,536 ports is reached in 5m"));
 	findings_free(&f);
 	d.nr_ports = grows(1000, 0);
 	d.nr_tables = grows(1000, 100);
