@@ -152,6 +152,7 @@
 	F(process_wrt_bins, "struct process", "wrt_bins")                                          \
 	F(process_mbuf, "struct process", "mbuf")                                                  \
 	F(process_mbuf_sz, "struct process", "mbuf_sz")                                            \
+	F(process_msg_frag, "struct process", "msg_frag")                                          \
 	F(process_psd, "struct process", "psd")                                                    \
 	F(process_bin_vheap_sz, "struct process", "bin_vheap_sz")                                  \
 	F(process_bin_old_vheap_sz, "struct process", "bin_old_vheap_sz")                          \

@@ -152,6 +152,7 @@ static bool are_limits(const struct check_run *c, size_t i)
 	       check_u64(c, i, l->process_off_heap_overhead) < MAX_SANE &&
 	       check_null_or_pointer(c, check_u64(c, i, l->process_off_heap_first)) &&
 	       check_null_or_pointer(c, check_u64(c, i, l->process_mbuf)) &&
+	       check_null_or_pointer(c, check_u64(c, i, l->process_msg_frag)) &&
 	       check_null_or_pointer(c, check_u64(c, i, l->process_abandoned_heap)) &&
 	       check_null_or_pointer(c, check_u64(c, i, l->process_psd)) &&
 	       check_u64(c, i, l->process_mbuf_sz) < MAX_SANE;

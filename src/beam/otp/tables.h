@@ -157,6 +157,7 @@
 	V(process_wrt_bins,              NONE,   552,            568,   552,   536,   536,   536)  \
 	V(process_mbuf,                   544,   560,            576,   560,   544,   544,   544)  \
 	V(process_mbuf_sz,                568,   584,            600,   584,   568,   568,   568)  \
+	V(process_msg_frag,               560,   576,            592,   576,   560,   560,   560)  \
 	V(process_psd,                    576,   592,            608,   592,   576,   576,   576)  \
 	V(process_bin_vheap_sz,           584,   600,            616,   600,   584,   584,   584)  \
 	V(process_bin_old_vheap_sz,       592,   608,            624,   608,   592,   592,   592)  \

@@ -10,6 +10,7 @@
 #include "base/xalloc.h"
 #include "beam/process/heap_fragments.h"
 #include "beam/process/heap_mark.h"
+#include "beam/process/signals.h"
 
 #define CHUNK_WORDS (1u << 17)
 #define AREAS_MAX   3	       /* heap, stack, old heap */
@@ -39,8 +40,9 @@ struct binary_use {
 	raddr least, most; /* of places[].at */
 	bool *whole;	   /* by place: a term is the whole binary */
 	bool *found;	   /* by place: something refers to it */
+	bool *copied;	   /* by place, if `reached`: all that may refer to it was looked at */
 	VEC(struct range) ranges;
-	bool reached; /* what was not found is garbage */
+	bool reached; /* what was copied and not found is garbage */
 	bool ordered; /* ranges are, by binary and beginning, with those of whole binaries */
 	uint64_t *buf;
 };
@@ -61,6 +63,7 @@ struct binary_use *binary_use_new(int otp, const struct off_heap_place *places, 
 	u->places = xcalloc(nr + 1, sizeof(*u->places));
 	u->whole = xcalloc(nr + 1, sizeof(bool));
 	u->found = xcalloc(nr + 1, sizeof(bool));
+	u->copied = xcalloc(nr + 1, sizeof(bool));
 	if (nr) {
 		memcpy(u->places, places, nr * sizeof(*places));
 		qsort(u->places, nr, sizeof(*places), by_place);
@@ -78,18 +81,16 @@ void binary_use_free(struct binary_use *u)
 	free(u->places);
 	free(u->whole);
 	free(u->found);
+	free(u->copied);
 	free(u->buf);
 	free(u);
 }
 
-/* Index of the place that a term refers to; u->nr = none. */
-static size_t place_of(const struct binary_use *u, uint64_t term)
+/* Index of the first place at `at` or behind it; u->nr = none. */
+static size_t first_place(const struct binary_use *u, raddr at)
 {
-	raddr at = TERM_ADDR(term);
 	size_t low = 0, high = u->nr;
 
-	if (!TERM_IS_BOXED(term) || at < u->least || at > u->most)
-		return u->nr;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
@@ -98,7 +99,19 @@ static size_t place_of(const struct binary_use *u, uint64_t term)
 		else
 			high = middle;
 	}
-	return low < u->nr && u->places[low].at == at ? low : u->nr;
+	return low;
+}
+
+/* Index of the place that a term refers to; u->nr = none. */
+static size_t place_of(const struct binary_use *u, uint64_t term)
+{
+	raddr at = TERM_ADDR(term);
+	size_t place;
+
+	if (!TERM_IS_BOXED(term) || at < u->least || at > u->most)
+		return u->nr;
+	place = first_place(u, at);
+	return place < u->nr && u->places[place].at == at ? place : u->nr;
 }
 
 static void add_range(struct binary_use *u, size_t place, uint64_t from, uint64_t to)
@@ -244,14 +257,34 @@ static bool search_areas(struct binary_use *u, struct beam_node *n, const struct
 	return ok;
 }
 
+struct searching {
+	struct binary_use *u;
+	struct beam_node *n;
+	bool ok;
+};
+
+static int search_received(void *arg, const struct signal_message *m)
+{
+	struct searching *s = arg;
+
+	s->ok = (!m->fragment || binary_use_fragments(s->u, s->n, m->fragment)) && s->ok;
+	return 0;
+}
+
 bool binary_use_process(struct binary_use *u, struct beam_node *n, const struct process_facts *p)
 {
 	const struct area areas[AREAS_MAX] = {
 		{p->heap, p->htop}, {p->stop, p->hend}, {p->old_heap, p->old_htop}};
+	struct searching s = {u, n, true};
+	struct signal_counts counts;
 	bool ok = p->htop <= p->stop && (!p->old_heap || p->old_htop <= p->old_hend);
 
 	ok = ok && search_areas(u, n, areas, p->old_heap ? AREAS_MAX : AREAS_MAX - 1);
-	return binary_use_fragments(u, n, p->mbuf) && ok;
+	ok = binary_use_fragments(u, n, p->mbuf) && ok;
+	if (!p->msg_frag)
+		return ok;
+	return signals_walk_received(n, n->mem, p->msg_frag, search_received, &s, &counts) == 0 &&
+	       !counts.unreadable && !counts.cut && s.ok && ok;
 }
 
 /* ---- what is reachable ----------------------------------------------------------------------- */
@@ -272,9 +305,17 @@ static void take_reached(void *arg, raddr at, const uint64_t *words)
 	}
 }
 
+static void take_area(void *arg, raddr from, raddr to)
+{
+	struct binary_use *u = arg;
+
+	for (size_t i = first_place(u, from); i < u->nr && u->places[i].at < to; i++)
+		u->copied[i] = true;
+}
+
 bool binary_use_reached(struct binary_use *u, struct beam_node *n, const struct process_facts *p)
 {
-	u->reached = heap_mark_process(n, p, take_reached, u) == 0;
+	u->reached = heap_mark_process(n, p, take_area, take_reached, u) == 0;
 	return u->reached;
 }
 
@@ -312,7 +353,7 @@ static void order(struct binary_use *u)
 	for (size_t i = 0; i < u->nr; i++) {
 		const struct off_heap_place *p = &u->places[i];
 
-		if (u->whole[i] || (!u->found[i] && !u->reached))
+		if (u->whole[i] || (!u->found[i] && !u->copied[i]))
 			vec_push(&u->ranges,
 				 ((struct range){p->binary, p->bytes,
 						 p->size ? p->bytes + p->size : UINT64_MAX}));

@@ -28,10 +28,11 @@ void binary_use_words(struct binary_use *u, const uint64_t *words, size_t nr);
 bool binary_use_area(struct binary_use *u, struct beam_node *n, raddr from, raddr to);
 /* Searches a chain of heap fragments. */
 bool binary_use_fragments(struct binary_use *u, struct beam_node *n, raddr fragment);
-/* Searches heap, stack, old heap and fragments of a process. */
+/* Searches heap, stack, old heap and fragments of a process, with those of received messages. */
 bool binary_use_process(struct binary_use *u, struct beam_node *n, const struct process_facts *p);
 /* Instead of these: takes what is reachable, in messages, too.  A place to which only garbage
- * refers uses nothing.  False: it is not known (heap_mark_process()), and nothing was taken. */
+ * refers uses nothing; one that lies in none of the areas of the heap uses all.  False: it is not
+ * known (heap_mark_process()), and nothing was taken. */
 bool binary_use_reached(struct binary_use *u, struct beam_node *n, const struct process_facts *p);
 /* What is reachable (`reach`) if that is known, else all, with the fragments of messages of *o. */
 bool binary_use_holder(struct binary_use *u, struct beam_node *n, const struct process_facts *p,

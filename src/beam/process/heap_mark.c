@@ -16,13 +16,13 @@
 #include "beam/process/signals.h"
 
 /* Slot of ErtsPSD.data: ERTS_PSD_NFUNC_TRAP_WRAPPER, and what is read of that ErtsNativeFunc. */
-#define PSD_NFUNC      5
-#define NFUNC_WORDS    64
-#define REGISTERS_MAX  1024
-#define STRUCT_MAX     4096
-#define STACK_CHUNK    4096
-#define DEFAULT_REGS   6 /* Process.def_arg_reg */
-#define MATCH_STATE_26 SUBTAG_FUN_REF
+#define PSD_NFUNC     5
+#define NFUNC_WORDS   64 /* or fewer, if its block ends where no memory is mapped */
+#define NFUNC_LEAST   8
+#define REGISTERS_MAX 1024
+#define STRUCT_MAX    4096
+#define STACK_CHUNK   4096
+#define DEFAULT_REGS  6 /* Process.def_arg_reg */
 
 struct area {
 	raddr from, to;
@@ -42,6 +42,7 @@ struct heap_mark {
 	uint8_t *marks; /* a bit for each word */
 	VEC(struct span) todo;
 	VEC(uint64_t) roots;
+	heap_mark_area_fn *area;
 	heap_mark_fn *visit;
 	void *arg;
 	int rc;
@@ -157,12 +158,13 @@ static void add_saved(struct heap_mark *m, const struct process_facts *p)
 {
 	uint64_t saved, words[NFUNC_WORDS];
 
-	if (m->rc || !p->psd || mem_read_u64(m->n->mem, p->psd + 8 * PSD_NFUNC, &saved) != 0)
+	if (m->rc || !p->psd)
 		return;
-	if (saved && mem_read(m->n->mem, saved, words, sizeof(words)) == 0) {
-		for (size_t i = 0; i < NFUNC_WORDS; i++)
-			add_root(m, words[i]);
-	}
+	if (mem_read_u64(m->n->mem, p->psd + 8 * PSD_NFUNC, &saved) != 0 ||
+	    (saved && mem_read_edge(m->n->mem, saved, words, sizeof(words), 8 * NFUNC_LEAST) != 0))
+		m->rc = -EAGAIN;
+	for (size_t i = 0; !m->rc && saved && i < NFUNC_WORDS; i++)
+		add_root(m, words[i]);
 }
 
 static int add_pair(void *arg, uint64_t pair, uint64_t key, uint64_t value)
@@ -177,7 +179,19 @@ static int add_message(void *arg, const struct signal_message *message)
 {
 	struct heap_mark *m = arg;
 
-	add_root(m, message->term);
+	for (size_t i = 0; i < SIGNAL_REFS_MAX; i++)
+		add_root(m, message->refs[i]);
+	add_root(m, message->term); /* in a signal it is behind what refs[] have */
+	if (message->fragment)
+		add_fragments(m, message->fragment);
+	return m->rc;
+}
+
+/* Its message itself is no root any more. */
+static int add_received(void *arg, const struct signal_message *message)
+{
+	struct heap_mark *m = arg;
+
 	if (message->fragment)
 		add_fragments(m, message->fragment);
 	return m->rc;
@@ -188,11 +202,18 @@ static void add_messages(struct heap_mark *m, const struct process_facts *p)
 	struct signal_counts counts = {0};
 	int rc;
 
-	if (m->rc || p->message_queue_len <= 0)
+	if (m->rc)
 		return;
+	/* Whatever the length is: messages to aliases do not count in it. */
 	rc = signals_walk(m->n, m->n->mem, p->addr, add_message, m, &counts);
 	m->rc = m->rc ? m->rc : rc;
 	if (!m->rc && (counts.moved || counts.cut || counts.unreadable))
+		m->rc = -EAGAIN;
+	if (m->rc || !p->msg_frag)
+		return;
+	rc = signals_walk_received(m->n, m->n->mem, p->msg_frag, add_received, m, &counts);
+	m->rc = m->rc ? m->rc : rc;
+	if (!m->rc && (counts.cut || counts.unreadable))
 		m->rc = -EAGAIN;
 }
 
@@ -243,6 +264,8 @@ static void reach(struct heap_mark *m, uint64_t term)
 static void mark(struct heap_mark *m)
 {
 	m->marks = xcalloc(m->len / 8 + 1, 1);
+	for (size_t i = 0; i < m->areas.len; i++)
+		m->area(m->arg, m->areas.data[i].from, m->areas.data[i].to);
 	if (m->areas.len)
 		qsort(m->areas.data, m->areas.len, sizeof(*m->areas.data), by_address);
 	for (size_t i = 0; i < m->roots.len; i++)
@@ -267,7 +290,7 @@ static bool stands_still(struct beam_node *n, const struct process_facts *p)
 	return process_read(n, p->epid, 0, &now) == 0 && !now.torn &&
 	       now.reductions == p->reductions && now.htop == p->htop && now.stop == p->stop &&
 	       now.heap == p->heap && now.old_htop == p->old_htop && now.mbuf == p->mbuf &&
-	       !(now.state & (PSFLGS_ON_SCHEDULER | PSFLG_GC));
+	       now.msg_frag == p->msg_frag && !(now.state & (PSFLGS_ON_SCHEDULER | PSFLG_GC));
 }
 
 static bool is_at_rest(const struct process_facts *p)
@@ -276,10 +299,10 @@ static bool is_at_rest(const struct process_facts *p)
 	       !(p->state & (PSFLGS_ON_SCHEDULER | PSFLG_GC | PSFLG_EXITING | PSFLG_FREE));
 }
 
-int heap_mark_process(struct beam_node *n, const struct process_facts *p, heap_mark_fn *visit,
-		      void *arg)
+int heap_mark_process(struct beam_node *n, const struct process_facts *p, heap_mark_area_fn *area,
+		      heap_mark_fn *visit, void *arg)
 {
-	struct heap_mark m = {.n = n, .visit = visit, .arg = arg};
+	struct heap_mark m = {.n = n, .area = area, .visit = visit, .arg = arg};
 	uint64_t unreadable = 0;
 
 	if (!is_at_rest(p))

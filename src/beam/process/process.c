@@ -71,6 +71,7 @@ static void take_heap(const struct beam_layout *l, const uint8_t *s, struct proc
 	p->old_htop = bytes_u64(s, l->process_old_htop);
 	p->old_hend = bytes_u64(s, l->process_old_hend);
 	p->mbuf = bytes_u64(s, l->process_mbuf);
+	p->msg_frag = bytes_u64(s, l->process_msg_frag);
 	p->off_heap = bytes_u64(s, l->process_off_heap_first);
 	p->heap_size = bytes_u64(s, l->process_heap_sz);
 	p->old_heap_size = p->old_hend ? words_between(p->old_heap, p->old_hend) : 0;

@@ -57,6 +57,7 @@ struct process_facts {
 	 * replaces it until the GC (erl_gc.c, delay_garbage_collection()); 0 = no GC is delayed. */
 	raddr abandoned_heap;
 	raddr heap, htop, stop, hend, old_heap, old_htop, old_hend, mbuf;
+	raddr msg_frag; /* received messages whose terms are still in their fragments */
 	raddr dictionary, links, monitors, lt_monitors, psd, off_heap;
 	raddr scheduler_data;	      /* ErtsSchedulerData that runs the process; 0 = none */
 	raddr timer;		      /* that of its receive's `after`; 0 = none, 1 = has fired */

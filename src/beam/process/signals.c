@@ -119,7 +119,9 @@ static void take(struct walk *w, raddr addr, const uint8_t *bytes, enum signal_q
 
 	m.term = bytes_u64(bytes, l->message_m + 8 * M_TERM);
 	m.from = bytes_u64(bytes, l->message_m + 8 * M_FROM);
-	if (TAG_IS_SIGNAL(m.term)) {
+	for (int i = 0; i < SIGNAL_REFS_MAX && l->message_m + 8 * i < l->message_hfrag; i++)
+		m.refs[i] = bytes_u64(bytes, (size_t)l->message_m + 8ul * (size_t)i);
+	if (queue != SIGNAL_RECEIVED && TAG_IS_SIGNAL(m.term)) {
 		if (TAG_OP(m.term) != OP_ALIAS_MESSAGE) {
 			w->counts->others++;
 			return;
@@ -167,6 +169,12 @@ static void walk_queue(struct walk *w, raddr first, enum signal_queue queue)
 	}
 }
 
+static bool is_usable(const struct beam_layout *l)
+{
+	return (size_t)l->message_size <= MAX_MESSAGE_SIZE &&
+	       (size_t)l->heap_frag_size <= MAX_HEAP_FRAGMENT;
+}
+
 int signals_walk(struct beam_node *n, struct mem *mem, raddr process,
 		 int (*visit)(void *arg, const struct signal_message *m), void *arg,
 		 struct signal_counts *counts)
@@ -176,8 +184,7 @@ int signals_walk(struct beam_node *n, struct mem *mem, raddr process,
 	int rc;
 
 	memset(counts, 0, sizeof(*counts));
-	if ((size_t)n->layout.message_size > MAX_MESSAGE_SIZE ||
-	    (size_t)n->layout.heap_frag_size > MAX_HEAP_FRAGMENT)
+	if (!is_usable(&n->layout))
 		return -EINVAL;
 	rc = read_heads(n, process, before);
 	if (rc)
@@ -192,5 +199,18 @@ int signals_walk(struct beam_node *n, struct mem *mem, raddr process,
 	rc = read_heads(n, process, &after);
 	counts->moved = rc != 0 || before->inner != after.inner || before->middle != after.middle ||
 			(before->outer && before->outer != after.outer);
+	return 0;
+}
+
+int signals_walk_received(struct beam_node *n, struct mem *mem, raddr first,
+			  int (*visit)(void *arg, const struct signal_message *m), void *arg,
+			  struct signal_counts *counts)
+{
+	struct walk w = {.n = n, .mem = mem, .visit = visit, .arg = arg, .counts = counts};
+
+	memset(counts, 0, sizeof(*counts));
+	if (!is_usable(&n->layout))
+		return -EINVAL;
+	walk_queue(&w, first, SIGNAL_RECEIVED);
 	return 0;
 }

@@ -16,12 +16,20 @@
 /* Limit of the signals of one process that are read; further ones are left out. */
 #define SIGNALS_MAX 50000000u
 
-enum signal_queue { SIGNAL_QUEUE_INNER, SIGNAL_QUEUE_MIDDLE, SIGNAL_QUEUE_OUTER };
+#define SIGNAL_REFS_MAX 4 /* with USE_VM_PROBES; else 3 */
+
+enum signal_queue {
+	SIGNAL_QUEUE_INNER,
+	SIGNAL_QUEUE_MIDDLE,
+	SIGNAL_QUEUE_OUTER,
+	SIGNAL_RECEIVED, /* in none any more: signals_walk_received() */
+};
 
 struct signal_message {
-	raddr addr;	/* ErtsMessage */
-	uint64_t term;	/* 0: from another node, not decoded yet */
-	uint64_t from;	/* pid or other sender; 0 = not stored */
+	raddr addr;			/* ErtsMessage */
+	uint64_t term;			/* 0: from another node, not decoded yet */
+	uint64_t from;			/* pid or other sender; 0 = not stored */
+	uint64_t refs[SIGNAL_REFS_MAX]; /* ErtsMessage.m as it is: terms, the tag of a signal */
 	raddr fragment; /* heap fragment of the message; 0: it is on the process's heap */
 	uint64_t words; /* words in use of its fragments, as in process_info(P, memory) */
 	enum signal_queue queue;
@@ -47,5 +55,13 @@ struct signal_counts {
 int signals_walk(struct beam_node *n, struct mem *mem, raddr process,
 		 int (*visit)(void *arg, const struct signal_message *m), void *arg,
 		 struct signal_counts *counts);
+/*
+ * Walks the messages from `first` (Process.msg_frag) on: what a receive expression took from the
+ * queues stays in the fragments of its message up to the next collection, but for the off-heap
+ * list, which is the process's then (erts_save_message_in_proc()).  Results as above.
+ */
+int signals_walk_received(struct beam_node *n, struct mem *mem, raddr first,
+			  int (*visit)(void *arg, const struct signal_message *m), void *arg,
+			  struct signal_counts *counts);
 
 #endif

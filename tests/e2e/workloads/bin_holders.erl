@@ -6,8 +6,8 @@
 %%   node.ask("bin_holders", "all")     process_info(P, binary) of all processes; erlang:memory(binary)
 %%   node.ask("bin_holders", "timers")  starts timers for a pid and a name
 -module(bin_holders).
--export([make/0, all/0, timers/0, parts/1, whole/1, shared/1, overlapping/0, context/1, mailbox/0, large_heap/0,
-         garbage/1, nested/1, kept/0, asleep/2]).
+-export([make/0, all/0, timers/0, parts/1, whole/1, shared/1, overlapping/0, context/1, mailbox/0, received/0,
+         large_heap/0, garbage/1, nested/1, kept/0, asleep/2]).
 
 %% Not from one allocation, so that no two are equal, and the compiler cannot know them.
 binary(Size) -> crypto:strong_rand_bytes(Size).
@@ -18,7 +18,7 @@ part(Size, From, Length) ->
     Part.
 
 make() ->
-    Names = [parts, whole, shared_a, shared_b, overlapping, context, mailbox, large_heap,
+    Names = [parts, whole, shared_a, shared_b, overlapping, context, mailbox, received, large_heap,
              garbage, nested, kept, asleep],
     Shared = [binary(30000) || _ <- lists:seq(1, 5)],
     [begin
@@ -31,6 +31,8 @@ make() ->
          receive {ready, Name} -> ok end
      end || Name <- Names],
     [name(mailbox) ! {message, binary(70000)} || _ <- lists:seq(1, 3)],
+    name(received) ! {self(), [binary(70000), part(60000, 3, 70)]},
+    receive received -> ok end,
     garbage_collect(),
     Tables = [{hash, tables(bin_hash, [])}, {tree, tables(bin_tree, [ordered_set])},
               {catree, tables(bin_catree, [ordered_set, {write_concurrency, true}])},
@@ -48,7 +50,8 @@ make() ->
       port => #{id => list_to_binary(erlang:port_to_list(Port)), queued => Queued}}.
 
 %% So that nothing is collected but when it asks for that.
-options(garbage) -> [{min_heap_size, 1000000}, {min_bin_vheap_size, 10000000}];
+options(Name) when Name =:= garbage; Name =:= received ->
+    [{min_heap_size, 1000000}, {min_bin_vheap_size, 10000000}];
 options(_) -> [].
 
 name(Name) -> list_to_atom("bin_" ++ atom_to_list(Name)).
@@ -117,6 +120,7 @@ begin_holding(Name, Shared) ->
         overlapping -> ?MODULE:overlapping();
         context -> ?MODULE:context(<<0, (binary(80000))/binary>>);
         mailbox -> ?MODULE:mailbox();
+        received -> ?MODULE:received();
         large_heap -> ?MODULE:large_heap();
         garbage -> ?MODULE:garbage([part(60000, 10, 75) || _ <- lists:seq(1, 10)]);
         nested -> ?MODULE:nested(nest([part(10000 + I, I, 100) || I <- lists:seq(1, 52)]));
@@ -156,6 +160,12 @@ context(<<>>) ->
 mailbox() ->
     receive {From, ready} -> garbage_collect(), From ! {ready, mailbox} end,
     receive never -> ok end.
+
+%% What it received is in the message's heap fragment, as it has not collected since.
+received() ->
+    receive {From, ready} -> garbage_collect(), From ! {ready, received} end,
+    receive {Sender, Data} -> Sender ! received end,
+    receive {never, _} -> Data end.
 
 %% A part in front of, and one behind, some megabytes of heap.
 large_heap() ->

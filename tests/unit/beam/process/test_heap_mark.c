@@ -12,6 +12,7 @@
 
 #include "abi/vm.h"
 #include "base/compiler.h"
+#include "beam/process/binary_use.h"
 #include "beam/process/heap_mark.h"
 #include "lib/fakenode.h"
 
@@ -30,6 +31,7 @@ struct heap {
 	raddr stack;
 	bool reached[WORDS]; /* by index on the heap */
 	uint64_t others;     /* elsewhere */
+	uint64_t areas;
 };
 
 static void put(struct heap *h, size_t i, uint64_t word)
@@ -90,13 +92,21 @@ static void visit(void *arg, raddr at, const uint64_t *words)
 		h->others++;
 }
 
+static void area(void *arg, raddr from, raddr to)
+{
+	struct heap *h = arg;
+
+	assert_true(from <= to);
+	h->areas++;
+}
+
 static int run(struct heap *h)
 {
 	int rc = process_read(&h->f->node, 3, 0, &h->p);
 
 	memset(h->reached, 0, sizeof(h->reached));
-	h->others = 0;
-	return rc ? rc : heap_mark_process(&h->f->node, &h->p, visit, h);
+	h->others = h->areas = 0;
+	return rc ? rc : heap_mark_process(&h->f->node, &h->p, area, visit, h);
 }
 
 static size_t nr_reached(const struct heap *h)
@@ -195,6 +205,102 @@ static void roots(void **state)
 	}
 }
 
+/* What a receive expression took is in the fragments of its message; the list goes round, then. */
+static void received(void **state)
+{
+	UNUSED(state);
+	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {
+		raddr message, fragment, own, data;
+		struct heap h;
+
+		heap_open(&h, releases[i]);
+		put(&h, 0, OTHER);
+		put(&h, 2, OTHER);
+		/* One with a fragment of its own, and one that includes it. */
+		own = image_alloc(h.f->im, (size_t)h.l->heap_frag_mem + 16);
+		image_u64(h.f->im, own + (raddr)h.l->heap_frag_used_size, 2);
+		data = own + (raddr)h.l->heap_frag_mem;
+		image_u64(h.f->im, data, OTHER);
+		message = image_alloc(h.f->im, (size_t)h.l->message_size + 64);
+		fragment = message + (raddr)h.l->message_hfrag;
+		image_u64(h.f->im, message + (raddr)h.l->message_data, 1);
+		image_u64(h.f->im, message + (raddr)h.l->message_m, OTHER); /* as a signal's tag */
+		image_u64(h.f->im, fragment + (raddr)h.l->heap_frag_used_size, 2);
+		image_u64(h.f->im, fragment + (raddr)h.l->heap_frag_mem, HEADER_TUPLE(1));
+		image_u64(h.f->im, fragment + (raddr)h.l->heap_frag_mem + 8, BOXED(&h, 0));
+		image_u64(h.f->im, h.stack, (fragment + (raddr)h.l->heap_frag_mem) | 2);
+		image_u64(h.f->im, h.stack + 8, data | 2);
+		put_member(&h, h.l->process_msg_frag, message);
+		assert_int_equal(run(&h), 0);
+		assert_int_equal(h.areas, 2);
+		assert_int_equal(h.others, 1);
+		assert_int_equal(nr_reached(&h), 1);
+		message = image_alloc(h.f->im, (size_t)h.l->message_size + 64);
+		image_u64(h.f->im, message + (raddr)h.l->message_data, own);
+		image_u64(h.f->im, message + (raddr)h.l->message_next, h.p.msg_frag);
+		put_member(&h, h.l->process_msg_frag, message);
+		assert_int_equal(run(&h), 0);
+		assert_int_equal(h.areas, 3);
+		assert_int_equal(h.others, 2);
+		image_u64(h.f->im, h.p.msg_frag + (raddr)h.l->message_next, message);
+		assert_int_equal(run(&h), -EAGAIN);
+		fakenode_close(h.f);
+	}
+}
+
+/* What is garbage of places in the heap is known, and of others is not. */
+static void places(void **state)
+{
+	UNUSED(state);
+	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {
+		struct off_heap_place all[2] = {{0, 0xa000, 0xa020, 500}, {0, 0xb000, 0xb020, 500}};
+		struct binary_use *use;
+		struct heap h;
+
+		heap_open(&h, releases[i]);
+		for (size_t k = 0; k < WORDS; k += 2)
+			put(&h, k, OTHER);
+		all[0].at = h.p.heap + 32;
+		all[1].at = image_alloc(h.f->im, 64);
+		assert_int_equal(run(&h), 0);
+		use = binary_use_new(releases[i], all, ARRAY_SIZE(all));
+		assert_true(binary_use_reached(use, &h.f->node, &h.p));
+		assert_true(binary_use_is_garbage(use, 0xa000));
+		assert_false(binary_use_is_garbage(use, 0xb000));
+		assert_int_equal(binary_use_of(use, 0xa000, 500), 0);
+		assert_int_equal(binary_use_of(use, 0xb000, 500), 500);
+		binary_use_free(use);
+		fakenode_close(h.f);
+	}
+}
+
+/* A message to an alias does not count in the queue's length; on the heap all its words are roots. */
+static void messages(void **state)
+{
+	UNUSED(state);
+	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {
+		raddr message;
+		struct heap h;
+
+		heap_open(&h, releases[i]);
+		for (size_t k = 0; k < WORDS; k += 2)
+			put(&h, k, OTHER);
+		put(&h, 6, HEADER_TUPLE(2)); /* {From, Message} */
+		put(&h, 7, TERM_NIL);
+		put(&h, 8, BOXED(&h, 10));
+		message = image_alloc(h.f->im, (size_t)h.l->message_size + 64);
+		image_u64(h.f->im, message + (raddr)h.l->message_m, 15 << 6 | SUBTAG_FLOAT);
+		image_u64(h.f->im, message + (raddr)h.l->message_m + 8, BOXED(&h, 2));
+		image_u64(h.f->im, message + (raddr)h.l->message_m + 16, BOXED(&h, 6));
+		put_member(&h, h.l->process_sig_inq_first, message);
+		assert_int_equal(run(&h), 0);
+		assert_int_equal(h.p.message_queue_len, 0);
+		assert_int_equal(nr_reached(&h), 3);
+		assert_true(h.reached[2] && h.reached[6] && h.reached[10]);
+		fakenode_close(h.f);
+	}
+}
+
 static void hostile(void **state)
 {
 	UNUSED(state);
@@ -218,13 +324,23 @@ static void hostile(void **state)
 static void refused(void **state)
 {
 	struct heap h;
+	raddr psd;
 
 	UNUSED(state);
 	heap_open(&h, 27);
+	psd = image_alloc(h.f->im, 128);
 	image_u32(h.f->im, h.p.addr + (raddr)h.l->process_state, 0xa | PSFLG_RUNNING);
 	assert_int_equal(run(&h), -EAGAIN);
 	image_u32(h.f->im, h.p.addr + (raddr)h.l->process_state, 0xa);
 	assert_int_equal(run(&h), 0);
+	/* Arguments that cannot be read, and what says where they are. */
+	put_member(&h, h.l->process_psd, psd);
+	assert_int_equal(run(&h), 0);
+	image_u64(h.f->im, psd + 40, 0x10);
+	assert_int_equal(run(&h), -EAGAIN);
+	put_member(&h, h.l->process_psd, 0x10);
+	assert_int_equal(run(&h), -EAGAIN);
+	put_member(&h, h.l->process_psd, 0);
 	/* More registers than there can be; a stack, and an old heap that are nowhere. */
 	put_member(&h, h.l->process_dictionary, 0x10);
 	assert_true(run(&h) < 0);
@@ -246,9 +362,8 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds),
-		cmocka_unit_test(roots),
-		cmocka_unit_test(hostile),
+		cmocka_unit_test(kinds),    cmocka_unit_test(roots),  cmocka_unit_test(received),
+		cmocka_unit_test(messages), cmocka_unit_test(places), cmocka_unit_test(hostile),
 		cmocka_unit_test(refused),
 	};
 
