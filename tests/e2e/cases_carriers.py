@@ -357,6 +357,9 @@ def watched_growth(ctx):
         grew = sum(row["blocks_size"] for row in rows[-1]) - sum(row["blocks_size"] for row in rows[0])
         check_equal(sum(row["blocks_size_grew"] for row in rows[-1]), grew, "grew")
         print(f"    {what}: {mean:.1f} blocks per second, node {rate:.1f}")
+    out = ctx.ebeam.ok("mem", "-p", node.os_pid, "-j", "--tags", "no_such_nif", "--watch", "500ms", "-d", "1200ms").out
+    empty = [json.loads(line)["data"]["tags"] for line in out.splitlines()]
+    check(len(empty) >= 2 and not any(empty), f"an origin without blocks, which may have some later: {empty}")
     lines = ctx.ebeam.ok("mem", "-p", node.os_pid, "--watch", "500ms", "-d", "1800ms").out.splitlines()
     check(any(line.startswith("binary_alloc grew by ") and "ebeam bin" in line for line in lines), str(lines))
     first = [line.split()[0] for n, line in enumerate(lines) if n and lines[n - 1].startswith("ALLOCATOR ")]

@@ -235,6 +235,13 @@ static bool see(struct walk *w, raddr addr)
 	return true;
 }
 
+static void miss(struct walk *w, const struct allocator *owner, uint64_t *count)
+{
+	++*count;
+	if (w->v->missed)
+		w->v->missed(w->v->ctx, owner);
+}
+
 static enum outcome try_carrier(struct walk *w, struct carrier *c, const struct instance *in)
 {
 	uint64_t header;
@@ -262,8 +269,8 @@ static void walk_carrier(struct walk *w, raddr addr, const struct instance *in, 
 	for (int i = 0; i < TRIES && got == TORN; i++)
 		got = try_carrier(w, &c, in);
 	w->count->carriers += got == WALKED;
-	w->count->torn += got == TORN;
-	w->count->unreadable += got == UNREADABLE;
+	if (got != WALKED)
+		miss(w, in->a, got == TORN ? &w->count->torn : &w->count->unreadable);
 	if (got == TORN && c.size <= CARRIER_SIZE_MAX)
 		w->count->torn_size += c.size;
 	c.extents = c.blocks && w->extents.len == c.blocks ? w->extents.data : NULL;
@@ -285,15 +292,15 @@ static void walk_list(struct walk *w, raddr addr, const struct instance *in, boo
 	while (addr) {
 		/* Also a carrier that came from the pool, or was freed and is in another list. */
 		if (w->seen.nr >= CARRIERS_MAX || !see(w, addr)) {
-			w->count->lists_truncated++;
+			miss(w, in->a, &w->count->lists_truncated);
 			return;
 		}
 		if (mem_read(w->n->mem, addr, bytes, (size_t)w->l->carrier_cpool) != 0) {
-			w->count->unreadable++;
+			miss(w, in->a, &w->count->unreadable);
 			return;
 		}
 		if ((word(bytes, w->l->carrier_allctr) & ~CARRIER_FLAGS) != in->a->address) {
-			w->count->lists_truncated++;
+			miss(w, in->a, &w->count->lists_truncated);
 			return;
 		}
 		if (!is_mark(w, bytes))
@@ -313,7 +320,7 @@ static void walk_pool(struct walk *w, raddr sentinel)
 	if (!see(w, sentinel))
 		return;
 	if (mem_read_u64(w->n->mem, sentinel + next_offset, &at) != 0) {
-		w->count->unreadable++;
+		miss(w, NULL, &w->count->unreadable);
 		return;
 	}
 	/* The low bits mark pointers that are about to change. */
@@ -322,16 +329,16 @@ static void walk_pool(struct walk *w, raddr sentinel)
 		const struct by_address *owner;
 
 		if (w->seen.nr >= CARRIERS_MAX || !see(w, addr)) {
-			w->count->lists_truncated++;
+			miss(w, NULL, &w->count->lists_truncated);
 			return;
 		}
 		if (mem_read(w->n->mem, addr, bytes, (size_t)l->carrier_cpool_owner + 8) != 0) {
-			w->count->unreadable++;
+			miss(w, NULL, &w->count->unreadable);
 			return;
 		}
 		owner = keytab_find(&w->of_address, word(bytes, l->carrier_cpool_owner));
 		if (!owner) {
-			w->count->lists_truncated++;
+			miss(w, NULL, &w->count->lists_truncated);
 			return;
 		}
 		if (word(bytes, l->carrier_allctr) & ALLCTR_IN_POOL && !is_mark(w, bytes))
@@ -398,7 +405,7 @@ int carriers_walk(struct beam_node *n, const struct allocators *a, const struct 
 	*out = (struct carriers_count){0};
 	for (size_t i = 0; i < a->v.len; i++) {
 		if (!read_instance(&w, &a->v.data[i], &w.instances[nr])) {
-			out->unreadable++;
+			miss(&w, &a->v.data[i], &out->unreadable);
 			continue;
 		}
 		if (!keytab_find(&w.of_address, a->v.data[i].address))

@@ -74,6 +74,9 @@ struct carriers_visitor {
 	 * type_bits. */
 	void (*carrier)(void *ctx, const struct carrier *c, const struct carrier_tag *tags,
 			size_t nr_tags);
+	/* Optional: some carriers of the allocator were not read (`torn` and what follows below);
+	 * NULL: it is not known of which. */
+	void (*missed)(void *ctx, const struct allocator *owner);
 	void *ctx;
 	uint32_t type_bits; /* of struct carrier_types (carrier_types.h); 0 = tags are not read */
 };

@@ -57,6 +57,9 @@ struct reading {
 	struct keytab sizes; /* struct tags_size */
 	VEC(struct tags_size) ordered;
 	VEC(struct tags_allocator) allocators;
+	/* Allocators of which carriers are missing in this answer, and in the one before: bits by
+	 * index.  `first` has the rows of each from the first answer in which none was missing. */
+	uint32_t missed, missed_before, first_known;
 	struct keytab first, before; /* struct kept */
 	uint64_t before_ns;	     /* 0 = there was no answer yet */
 	uint64_t read_ns;
@@ -173,7 +176,7 @@ static uint32_t row_of(struct reading *v, const struct carrier_tag *t)
 	return want.row;
 }
 
-static void add_block(struct reading *v, uint32_t row, uint64_t size)
+static void add_block(struct reading *v, uint32_t row, uint64_t size, uint32_t allocator)
 {
 	uint64_t key = (uint64_t)row << TAGS_SIZE_BITS | histogram_bucket(size);
 	struct tags_size *s = keytab_find(&v->sizes, key);
@@ -186,23 +189,39 @@ static void add_block(struct reading *v, uint32_t row, uint64_t size)
 	r->largest = MAX(r->largest, size);
 	r->blocks++;
 	r->size += size;
+	r->allocators |= allocator;
 }
 
 /* ---- carriers -------------------------------------------------------------------------------- */
+
+static uint32_t index_of(const struct reading *v, const struct allocator *owner)
+{
+	uint32_t i = 0;
+
+	while (v->allocators.data[i].type != owner->type)
+		i++;
+	return i;
+}
+
+static void miss_carriers(void *ctx, const struct allocator *owner)
+{
+	struct reading *v = ctx;
+
+	v->missed |= owner ? 1u << index_of(v, owner) : UINT32_MAX;
+}
 
 static void add_carrier(void *ctx, const struct carrier *c, const struct carrier_tag *tags,
 			size_t nr_tags)
 {
 	struct reading *v = ctx;
-	struct tags_allocator *a = v->allocators.data;
+	uint32_t allocator = index_of(v, c->owner);
+	struct tags_allocator *a = &v->allocators.data[allocator];
 	uint64_t size = 0;
 
 	for (size_t i = 0; i < nr_tags; i++) {
-		add_block(v, row_of(v, &tags[i]), tags[i].size);
+		add_block(v, row_of(v, &tags[i]), tags[i].size, 1u << allocator);
 		size += tags[i].size;
 	}
-	while (a->type != c->owner->type)
-		a++;
 	a->tagged += nr_tags;
 	a->tagged_size += size;
 	a->untagged += c->blocks - nr_tags;
@@ -232,7 +251,8 @@ static bool make_allocators(struct reading *v)
 
 static int read_tags(struct reading *v, struct error *err)
 {
-	struct carriers_visitor visitor = {.carrier = add_carrier, .ctx = v};
+	struct carriers_visitor visitor = {
+		.carrier = add_carrier, .missed = miss_carriers, .ctx = v};
 	int rc = carrier_types_read(&v->types, v->m->node, err);
 
 	if (rc)
@@ -371,7 +391,8 @@ static int choose_rows(struct reading *v, struct error *err)
 			v->rows.data[nr++] = *r;
 	}
 	v->rows.len = nr;
-	if (ctx->nr_args && !nr)
+	/* With --watch it may have blocks again. */
+	if (ctx->nr_args && !nr && !ctx->opt.watch_ns)
 		return error_set(err, ERROR_KIND_FAILED, -ENOENT,
 				 "no blocks are tagged with the %s '%s'", tags_by_name(v->by),
 				 ctx->args[0]);
@@ -380,45 +401,73 @@ static int choose_rows(struct reading *v, struct error *err)
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
+/* FNV-1a. */
+static uint64_t add_bytes(uint64_t hash, const void *data, size_t len)
+{
+	for (const uint8_t *at = data; len--; at++)
+		hash = (hash ^ *at) * 0x100000001b3;
+	return hash;
+}
+
+/* 63 bits: that two of a million rows have the same one is not to be expected. */
 static uint64_t key_of(const struct tags_row *r)
 {
-	uint32_t a = r->origin ? hash_bytes(r->origin, strlen(r->origin)) : 1;
-	uint32_t b = r->type ? hash_bytes(r->type, strlen(r->type)) : 1;
+	uint64_t hash = 0xcbf29ce484222325;
 
-	return (uint64_t)hash_mix(hash_mix(a, r->term), r->is_module) << 32 |
-	       hash_mix(b, r->is_module + 1);
+	hash = add_bytes(hash, &r->term, sizeof(r->term));
+	hash = add_bytes(hash, &r->is_module, sizeof(r->is_module));
+	if (r->origin)
+		hash = add_bytes(hash, r->origin, strlen(r->origin) + 1);
+	if (r->type)
+		hash = add_bytes(hash, r->type, strlen(r->type));
+	return hash | (uint64_t)1 << 63;
 }
 
-static void keep(struct keytab *to, const struct reading *v)
+static void keep_row(struct keytab *to, const struct tags_row *r)
 {
-	keytab_free(to);
+	struct kept *k = keytab_find(to, key_of(r));
+
+	k = k ? k : keytab_add(to, key_of(r));
+	k->blocks = r->blocks;
+	k->size = r->size;
+}
+
+static void keep_rows(struct reading *v)
+{
+	uint32_t new = ~v->missed & ~v->first_known, known = v->first_known | new;
+
+	keytab_free(&v->before);
 	for (size_t i = 0; i < v->rows.len; i++) {
 		const struct tags_row *r = &v->rows.data[i];
-		uint64_t key = key_of(r) | 1;
-		struct kept *k = keytab_find(to, key);
 
-		k = k ? k : keytab_add(to, key);
-		k->blocks = r->blocks;
-		k->size = r->size;
+		keep_row(&v->before, r);
+		if (r->allocators & new && !(r->allocators & ~known))
+			keep_row(&v->first, r);
 	}
+	v->first_known = known;
+	v->missed_before = v->missed;
+	v->before_ns = v->read_ns;
 }
 
-/* A row that an earlier answer did not have had no blocks. */
+/* A row that an earlier answer did not have had no blocks, unless carriers were missing. */
 static void set_growth(const struct reading *v, struct tags_row *r)
 {
 	static const struct kept none;
 	double seconds = (double)(v->read_ns - v->before_ns) / 1e9;
-	const struct kept *before = keytab_find(&v->before, key_of(r) | 1);
-	const struct kept *first = keytab_find(&v->first, key_of(r) | 1);
+	const struct kept *before = keytab_find(&v->before, key_of(r));
+	const struct kept *first = keytab_find(&v->first, key_of(r));
 
 	r->size_per_s = r->blocks_per_s = r->grew = NAN;
-	if (!v->before_ns || seconds <= 0)
+	if (!v->before_ns || seconds <= 0 || r->allocators & v->missed)
 		return;
 	before = before ? before : &none;
 	first = first ? first : &none;
-	r->size_per_s = ((double)r->size - (double)before->size) / seconds;
-	r->blocks_per_s = ((double)r->blocks - (double)before->blocks) / seconds;
-	r->grew = (double)r->size - (double)first->size;
+	if (!(r->allocators & v->missed_before)) {
+		r->size_per_s = ((double)r->size - (double)before->size) / seconds;
+		r->blocks_per_s = ((double)r->blocks - (double)before->blocks) / seconds;
+	}
+	if (!(r->allocators & ~v->first_known))
+		r->grew = (double)r->size - (double)first->size;
 }
 
 static int write_answer(void *arg, struct error *err)
@@ -447,12 +496,8 @@ static int write_answer(void *arg, struct error *err)
 		rc = tags_view_write(ctx->out, &answer, &v->options, ctx->opt.histogram, err);
 		mem_blocks_warn(v->m);
 	}
-	if (!ctx->opt.watch_ns)
-		return rc;
-	if (!v->before_ns)
-		keep(&v->first, v);
-	keep(&v->before, v);
-	v->before_ns = v->read_ns;
+	if (ctx->opt.watch_ns)
+		keep_rows(v);
 	return rc;
 }
 
@@ -461,6 +506,7 @@ static void forget_answer(struct reading *v)
 	if (v->has_code)
 		stack_code_close(&v->code);
 	v->has_code = false;
+	v->missed = 0;
 	carrier_types_free(&v->types);
 	v->rows.len = v->known.len = v->ordered.len = v->allocators.len = 0;
 	arena_free(&v->texts);

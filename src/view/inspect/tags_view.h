@@ -25,8 +25,9 @@ struct tags_row {
 	const char *type;   /* of erl_alloc.types; NULL: others */
 	uint64_t blocks, size, smallest, largest; /* bytes, with headers */
 	size_t sizes, nr_sizes;			  /* in tags_answer.sizes */
+	uint32_t allocators; /* that its blocks are of: bits by index in tags_answer.allocators */
 	/* --watch: growth of the bytes and the number of blocks since the last answer, per second,
-	 * and of the bytes since the first; NAN = not known. */
+	 * and of the bytes since the first; NAN = not known, as carriers were not read. */
 	double size_per_s, blocks_per_s, grew;
 };
 

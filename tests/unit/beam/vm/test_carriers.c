@@ -32,6 +32,8 @@ static const int releases[] = {24, 25, 27, 29};
 #define NO_TAG	   0
 
 struct world {
+	size_t nr_missed;
+	const struct allocator *missed; /* the last one */
 	struct fakenode *f;
 	const struct beam_layout *l;
 	struct allocator instances[2];
@@ -185,14 +187,25 @@ static void see(void *ctx, const struct carrier *c, const struct carrier_tag *ta
 	w->seen[w->nr++] = *c;
 }
 
+static void miss(void *ctx, const struct allocator *owner)
+{
+	struct world *w = ctx;
+
+	w->nr_missed++;
+	w->missed = owner;
+}
+
 static void walk(struct world *w, bool tags)
 {
-	struct carriers_visitor v = {.carrier = see, .ctx = w, .type_bits = tags ? TYPE_BITS : 0};
+	struct carriers_visitor v = {
+		.carrier = see, .missed = miss, .ctx = w, .type_bits = tags ? TYPE_BITS : 0};
 	struct error err = {0};
 
-	w->nr = 0;
+	w->nr = w->nr_missed = 0;
 	assert_int_equal(carriers_walk(&w->f->node, &w->allocators, &v, &w->count, &err), 0);
 	assert_int_equal(w->count.carriers, w->nr);
+	assert_int_equal(w->count.torn + w->count.unreadable + w->count.lists_truncated,
+			 w->nr_missed);
 }
 
 static const struct carrier *of(const struct world *w, raddr addr)
@@ -293,6 +306,7 @@ static void expect_torn(struct world *w)
 	assert_null(of(w, w->many));
 	assert_int_equal(w->count.torn, 1);
 	assert_int_equal(w->count.torn_size, SIZE);
+	assert_ptr_equal(w->missed, &w->instances[0]);
 }
 
 static void blocks_that_do_not_follow_each_other(void **state)
@@ -396,6 +410,7 @@ static void lists_that_lead_nowhere(void **state)
 	walk(&w, false);
 	assert_int_equal(w.nr, 3);
 	assert_int_equal(w.count.unreadable, 1);
+	assert_ptr_equal(w.missed, &w.instances[0]);
 	unmake(&w);
 }
 
