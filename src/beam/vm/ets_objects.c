@@ -374,6 +374,20 @@ int ets_off_heap_walk(struct beam_node *n, const struct ets_table *t,
 	return rc;
 }
 
+/* What a table with write_concurrency has beside its objects: locks of its buckets, and counters of
+ * each scheduler. */
+static void visit_concurrency(struct beam_node *n, const struct ets_table *t,
+			      void (*visit)(void *arg, raddr at), void *arg)
+{
+	raddr locks;
+
+	if (t->decentralized)
+		visit(arg, t->counters);
+	if (t->store == ETS_STORE_HASH && n->layout.ets_hash_locks != LAYOUT_ABSENT &&
+	    mem_read_u64(n->mem, t->addr + (raddr)n->layout.ets_hash_locks, &locks) == 0 && locks)
+		visit(arg, locks);
+}
+
 int ets_memory_walk(struct beam_node *n, const struct ets_table *t, size_t max,
 		    void (*visit)(void *arg, raddr at), void *arg, uint64_t *torn, bool *cut)
 {
@@ -389,6 +403,7 @@ int ets_memory_walk(struct beam_node *n, const struct ets_table *t, size_t max,
 
 	visit(arg, t->addr);
 	visit(arg, t->root);
+	visit_concurrency(n, t, visit, arg);
 	rc = walk_table(&w);
 	*torn += none.torn;
 	*cut |= w.nodes_left == 0;

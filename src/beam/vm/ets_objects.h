@@ -30,7 +30,8 @@ struct ets_objects {
 int ets_objects_read(struct beam_node *n, const struct ets_table *t, size_t max,
 		     struct ets_objects *out);
 /* Calls visit() with addresses in all blocks of memory of the table that are found: itself, its
- * buckets or inner nodes, and at most `max` objects.  *torn and result as above; *cut: there are
+ * buckets or inner nodes, locks and counters that it has for writers at the same time, and at most
+ * `max` objects.  *torn and result as above; *cut: there are
  * more objects. */
 int ets_memory_walk(struct beam_node *n, const struct ets_table *t, size_t max,
 		    void (*visit)(void *arg, raddr at), void *arg, uint64_t *torn, bool *cut);

@@ -30,13 +30,14 @@ struct search {
 	struct process_source source;
 	struct idmap row_of; /* of rows that are no `other` */
 	VEC(struct sparse_sum) sums;
-	VEC(uint64_t) last; /* by row: the process or table that was counted last */
+	VEC(uint64_t) last;   /* by row: the process or table that was counted last */
+	VEC(uint32_t) others; /* rows of what nobody was found for */
 	/* In which allocators holders are looked for: of heaps, binaries, tables, structs. */
 	bool heaps, binaries, tables, structs;
 	/* The holder that is being read: rows are made when it is found to have a block. */
 	const struct process_facts *process;
 	const struct ets_table *table;
-	const char *name; /* NULL = not looked up yet */
+	struct strbuf name; /* empty = not looked up yet */
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -58,11 +59,10 @@ static uint32_t add_row(struct search *s, const struct carriers_holder *row)
 }
 
 /* Those that have no name and began with a fun by what they do now. */
-static const char *process_name(struct search *s)
+static void add_process_name(struct search *s)
 {
 	struct process_facts p = *s->process;
 	struct process_strings *strings = &s->source.strings;
-	struct strbuf text = STRBUF_INIT;
 	struct process_row row;
 	const char *name;
 
@@ -70,27 +70,21 @@ static const char *process_name(struct search *s)
 	process_source_row(&s->source, &p, NULL, &row);
 	name = process_row_name(&row) ? process_strings_get(strings, process_row_name(&row))->text
 				      : "process";
-	strbuf_addstr(&text, name);
+	strbuf_addstr(&s->name, name);
 	if (row.function && strcmp(name, ANY_CALL) == 0)
-		strbuf_addf(&text, " in %s", process_strings_get(strings, row.function)->text);
-	name = arena_strndup(&s->h->texts, text.buf, text.len);
-	strbuf_free(&text);
-	return name;
+		strbuf_addf(&s->name, " in %s", process_strings_get(strings, row.function)->text);
 }
 
-static const char *table_name(struct search *s)
+static void add_table_name(struct search *s)
 {
-	struct strbuf text = STRBUF_INIT;
 	const char *name;
 	size_t len;
 
 	name = beam_atom_text(s->n->atoms, s->table->name, &len);
-	if (name)
-		names_format_module(&text, name, len);
-	name = arena_strndup(&s->h->texts, text.len ? text.buf : "table",
-			     text.len ? text.len : strlen("table"));
-	strbuf_free(&text);
-	return name;
+	if (name && len)
+		names_format_module(&s->name, name, len);
+	else
+		strbuf_addstr(&s->name, "table");
 }
 
 /* Row of the holder that is being read, for blocks of this allocator; IDMAP_NONE: too many. */
@@ -100,14 +94,17 @@ static uint32_t find_row(struct search *s, const struct allocator *owner)
 				      .kind = s->process ? "process" : "table"};
 	uint32_t hash, row;
 
-	if (!s->name)
-		s->name = s->process ? process_name(s) : table_name(s);
-	new.holder = s->name;
-	hash = hash_mix(hash_bytes(new.holder, strlen(new.holder)), (uintptr_t) new.allocator);
+	if (!s->name.len && s->process)
+		add_process_name(s);
+	else if (!s->name.len)
+		add_table_name(s);
+	new.holder = s->name.buf;
+	hash = hash_mix(hash_bytes(s->name.buf, s->name.len), (uintptr_t) new.allocator);
 	hash = hash_mix(hash, new.kind[0]);
 	row = idmap_find(&s->row_of, hash, row_equal, s->h->rows.data, &new);
 	if (row != IDMAP_NONE || s->h->rows.len >= SPARSE_HOLDERS_MAX)
 		return row;
+	new.holder = arena_strndup(&s->h->texts, s->name.buf, s->name.len);
 	row = add_row(s, &new);
 	idmap_add(&s->row_of, hash, row);
 	return row;
@@ -152,6 +149,17 @@ static int take_message(void *arg, const struct signal_message *m)
 	return 0;
 }
 
+static void take_received(struct search *s)
+{
+	struct signal_counts counts = {0};
+
+	if (signals_walk_received(s->n, process_source_cache(&s->source), s->process->msg_frag,
+				  take_message, s, &counts) != 0 ||
+	    counts.unreadable)
+		s->h->unreadable++;
+	s->h->cut |= counts.cut;
+}
+
 static void take_memory(struct search *s)
 {
 	const struct process_facts *p = s->process;
@@ -162,6 +170,8 @@ static void take_memory(struct search *s)
 	take(s, p->old_heap);
 	take(s, p->abandoned_heap);
 	take_fragments(s, p->mbuf);
+	if (p->msg_frag)
+		take_received(s);
 	if (p->message_queue_len == 0)
 		return;
 	if (signals_walk(s->n, process_source_cache(&s->source), p->addr, take_message, s,
@@ -190,7 +200,7 @@ static int take_processes(void *arg, struct process_facts *block, size_t nr)
 		struct off_heap o = {.keep_places = true};
 
 		s->process = &block[i];
-		s->name = NULL;
+		strbuf_reset(&s->name);
 		if (s->heaps || s->structs)
 			take_memory(s);
 		if (!s->binaries)
@@ -224,7 +234,7 @@ static int take_table(struct search *s, const struct ets_table *t)
 	int rc = 0;
 
 	s->table = t;
-	s->name = NULL;
+	strbuf_reset(&s->name);
 	if (s->tables)
 		rc = ets_memory_walk(s->n, t, OBJECTS_MAX, take, s, &s->h->unreadable, &s->h->cut);
 	if (rc || !s->binaries)
@@ -257,16 +267,18 @@ static void add_rest(struct search *s)
 	for (size_t i = 0; i < s->h->carriers.v.len; i++) {
 		struct sparse_carrier *c = &s->h->carriers.v.data[i];
 		const struct carriers_holder new = {.allocator = c->owner->type, .kind = "other"};
-		size_t row = 0;
+		size_t k = 0;
+		uint32_t row;
 
 		if (c->held == c->nr)
 			continue;
-		while (row < s->h->rows.len && (s->h->rows.data[row].holder ||
-						s->h->rows.data[row].allocator != new.allocator))
-			row++;
-		if (row == s->h->rows.len)
-			add_row(s, &new);
-		sparse_rest(&s->h->carriers, c, (uint32_t)row, &s->sums.data[row]);
+		while (k < s->others.len &&
+		       s->h->rows.data[s->others.data[k]].allocator != new.allocator)
+			k++;
+		if (k == s->others.len)
+			vec_push(&s->others, add_row(s, &new));
+		row = s->others.data[k];
+		sparse_rest(&s->h->carriers, c, row, &s->sums.data[row]);
 	}
 }
 
@@ -320,7 +332,7 @@ static void sum_up(struct search *s)
 
 void mem_holders_find(struct mem_holders *h, struct beam_node *n)
 {
-	struct search s = {.h = h, .n = n};
+	struct search s = {.h = h, .n = n, .name = STRBUF_INIT};
 	struct error err = {.msg = ""};
 
 	s.heaps = is_worth(&s, "eheap_alloc");
@@ -335,6 +347,8 @@ void mem_holders_find(struct mem_holders *h, struct beam_node *n)
 	idmap_free(&s.row_of);
 	vec_free(&s.sums);
 	vec_free(&s.last);
+	vec_free(&s.others);
+	strbuf_free(&s.name);
 }
 
 void mem_holders_free(struct mem_holders *h)

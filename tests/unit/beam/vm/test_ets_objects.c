@@ -168,6 +168,55 @@ static void assert_keys(const struct etsfix *w, uint64_t from, size_t nr)
 		assert_int_equal(key_of(w, i), from + i);
 }
 
+struct addresses {
+	raddr at[64];
+	size_t nr;
+};
+
+static void add_address(void *arg, raddr at)
+{
+	struct addresses *a = arg;
+
+	assert_true(a->nr < ARRAY_SIZE(a->at));
+	a->at[a->nr++] = at;
+}
+
+static bool has_address(const struct addresses *a, raddr at)
+{
+	for (size_t i = 0; i < a->nr; i++)
+		if (a->at[i] == at)
+			return true;
+	return false;
+}
+
+/* Locks and counters are memory of the table, if they are blocks of their own. */
+static void test_memory(void **state)
+{
+	struct etsfix *w = *state;
+	const struct beam_layout *l = etsfix_layout(w);
+	raddr seg[3], t = hash_table(w, 256, 255, seg);
+	struct addresses seen = {{0}, 0};
+	struct ets_table table;
+	uint64_t torn = 0;
+	bool cut = false;
+
+	etsfix_u64(w, t, l->ets_all_next, t);
+	etsfix_u64(w, t, l->ets_hash_locks, 0xa000);
+	assert_int_equal(ets_table_read(&w->f->node, t, &table), 0);
+	table.decentralized = false;
+	assert_int_equal(ets_memory_walk(&w->f->node, &table, 9, add_address, &seen, &torn, &cut),
+			 0);
+	assert_true(has_address(&seen, t) && has_address(&seen, seg[0]));
+	assert_true(has_address(&seen, 0xa000));
+	assert_false(has_address(&seen, 0xb000));
+	table.decentralized = true;
+	table.counters = 0xb000;
+	assert_int_equal(ets_memory_walk(&w->f->node, &table, 9, add_address, &seen, &torn, &cut),
+			 0);
+	assert_true(has_address(&seen, 0xb000));
+	assert_true(torn == 0 && !cut);
+}
+
 static void test_tree(void **state)
 {
 	struct etsfix *w = *state;
@@ -381,7 +430,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ETSFIX_TEST(test_hash, 25),	   ETSFIX_TEST(test_hash, 27),
 		ETSFIX_TEST(test_hash, 29),	   ETSFIX_TEST(test_hash_damage, 25),
-		ETSFIX_TEST(test_hash_damage, 29), ETSFIX_TEST(test_tree, 27),
+		ETSFIX_TEST(test_hash_damage, 29), ETSFIX_TEST(test_memory, 25),
+		ETSFIX_TEST(test_memory, 29),	   ETSFIX_TEST(test_tree, 27),
 		ETSFIX_TEST(test_catree, 27),	   ETSFIX_TEST(test_compressed, 27),
 		ETSFIX_TEST(test_large, 27),	   ETSFIX_TEST(test_fixations, 25),
 		ETSFIX_TEST(test_fixations, 29),   ETSFIX_TEST(test_fixations_damage, 27),
