@@ -348,7 +348,7 @@ const struct table carriers_holders_table = {.columns = holder_columns,
 					     .row_size = sizeof(struct carriers_holder)};
 
 /* "900 processes of import_batch:row/1 keep 47 carriers of eheap_alloc with 286.1 MiB: 18.9 MiB in
- * use, 17.8 MiB of it theirs; in 38 nobody else has a block" */
+ * use, 17.8 MiB of it theirs; in 38 of them nobody else has a block" */
 static void write_keeper(FILE *f, const struct carriers_holder *h)
 {
 	char size[32], used[32], theirs[32];
@@ -360,13 +360,15 @@ static void write_keeper(FILE *f, const struct carriers_holder *h)
 		strbuf_addstr(&text, *h->kind == 'p' ? "es" : "s");
 	strbuf_addf(&text, *h->kind == 'p' && h->holders != 1 ? " of %s keep" : " %s %s", h->holder,
 		    h->holders == 1 ? "keeps" : "keep");
-	strbuf_addf(&text, " %" PRIu64 " carriers of %s with %s: %s in use, %s of it theirs",
-		    h->in.carriers, h->allocator,
+	strbuf_addf(&text, " %" PRIu64 " carrier%s of %s with %s: %s in use, %s of it theirs",
+		    h->in.carriers, h->in.carriers == 1 ? "" : "s", h->allocator,
 		    units_format_bytes(h->in.size, size, sizeof(size)),
 		    units_format_bytes(h->in.size - h->in.unused, used, sizeof(used)),
 		    units_format_bytes(h->blocks_size, theirs, sizeof(theirs)));
-	if (h->alone)
-		strbuf_addf(&text, "; in %" PRIu64 " nobody else has a block", h->alone);
+	if (h->alone && h->alone == h->in.carriers)
+		strbuf_addstr(&text, ", where nobody else has a block");
+	else if (h->alone)
+		strbuf_addf(&text, "; in %" PRIu64 " of them nobody else has a block", h->alone);
 	table_line(f, "%s", text.buf);
 	strbuf_free(&text);
 }
@@ -409,10 +411,16 @@ static int write_holders(FILE *f, const struct carriers_answer *a, const struct 
 					      .color = o->color,
 					      .write_more = true};
 	char heading[64];
+	int rc;
 
 	snprintf(heading, sizeof(heading),
 		 "Who has blocks in carriers with less than %u%% in use\n", a->percent);
-	return table_write_below(f, heading, &a->holders, &options, HOLDERS_SHOWN, err);
+	rc = table_write_below(f, heading, &a->holders, &options, HOLDERS_SHOWN, err);
+	if (!rc && a->holders.nr_rows)
+		table_line(f, "a carrier counts for each who has a block in it; (other): blocks "
+			      "of no process or table that was found, as those of drivers, NIFs "
+			      "and the VM itself");
+	return rc;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

@@ -179,6 +179,14 @@ static void holders_of_blocks(void **state)
 		 .alone = 4,
 		 .blocks = 99,
 		 .blocks_size = MIB},
+		{.allocator = "ets_alloc",
+		 .kind = "table",
+		 .holder = "one",
+		 .holders = 1,
+		 .in = {1, 17 * MIB, 16 * MIB},
+		 .alone = 1,
+		 .blocks = 9,
+		 .blocks_size = MIB},
 	};
 	struct carriers_row row = row_of("eheap_alloc");
 	struct carriers_answer a = {
@@ -193,10 +201,12 @@ static void holders_of_blocks(void **state)
 	assert_int_equal(carriers_view_write(page_open(&p), &a, &(struct table_options){0}, NULL),
 			 0);
 	page_has(&p, "\n\n900 processes of my_batch:row/1 keep 40 carriers of eheap_alloc with "
-		     "200.0 MiB: 20.0 MiB in use, 19.0 MiB of it theirs; in 38 nobody else has a "
-		     "block\n"
+		     "200.0 MiB: 20.0 MiB in use, 19.0 MiB of it theirs; in 38 of them nobody else "
+		     "has a block\n"
 		     "1 table cache keeps 4 carriers of ets_alloc with 20.0 MiB: 1.0 MiB in use, "
-		     "1.0 MiB of it theirs; in 4 nobody else has a block\n\n"
+		     "1.0 MiB of it theirs, where nobody else has a block\n"
+		     "1 table one keeps 1 carrier of ets_alloc with 17.0 MiB: 1.0 MiB in use, "
+		     "1.0 MiB of it theirs, where nobody else has a block\n\n"
 		     "ALLOCATOR ");
 	page_has(&p, "\nWho has blocks in carriers with less than 30% in use\n"
 		     "ALLOCATOR    WHO             KIND     NUMBER     UNUSED  CARRIERS  CARRIERS "
@@ -204,6 +214,7 @@ static void holders_of_blocks(void **state)
 		     "eheap_alloc  my_batch:row/1  process     900  180.0 MiB        40      200.0 "
 		     "MiB     38   1,800     19.0 MiB\n"
 		     "eheap_alloc  (other)         other         -   80.0 MiB ");
+	page_has(&p, "\na carrier counts for each who has a block in it; (other): blocks of no ");
 	page_close(&p);
 	carriers_view_json(page_open_json(&p), &a, &(struct table_options){0});
 	page_has(&p, "{\"allocator\": \"eheap_alloc\", \"holder\": null, \"kind\": \"other\", "
