@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which objects on the heap of a process are reachable, and which are garbage that is not collected
- * yet: copies the heap, its fragments and those of messages, received ones included, and marks the copy from the roots that
- * a collection has (erl_gc.c, setup_rootset(), OTP 25 to 29): the stack, argument registers, the
- * dictionary, messages, terms in the process's struct, arguments that a native function saved.
+ * yet: copies the heap, its fragments and those of messages, received ones included, and marks the
+ * copy from the roots that a collection has (erl_gc.c, setup_rootset(), OTP 25 to 29): the stack,
+ * argument registers, the dictionary, messages, terms in the process's struct, arguments that a
+ * native function saved.
  *
  * What is not certain is reached, so what counts as garbage is garbage.
  */

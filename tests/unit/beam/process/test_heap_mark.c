@@ -274,7 +274,7 @@ static void places(void **state)
 	}
 }
 
-/* A message to an alias does not count in the queue's length; on the heap all its words are roots. */
+/* A message to an alias does not count in the queue's length; all words of messages are roots. */
 static void messages(void **state)
 {
 	UNUSED(state);
