@@ -173,10 +173,12 @@ static void report_off_cpu(struct enrich *e, const struct rec_raw_off_cpu *raw)
 {
 	const struct rec_sample *of = &e->off.fields;
 	struct enrich_off_cpu t = {
+		.begin_ns = raw->since_ns,
 		.ns = raw->h.ts_ns - raw->since_ns,
 		.stands_for = 1 / off_cpu_chance(raw),
 		.kind = (enum sample_kind)of->kind,
 		.copied = !(raw->flags & OFF_CPU_ALONE),
+		.goes_on = raw->flags & OFF_CPU_GOES_ON,
 		.process = of->process,
 		.stack = of->stack,
 		.thread = of->thread,

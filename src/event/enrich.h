@@ -49,10 +49,12 @@ void enrich_add_sample(struct enrich *e, const struct rec_sample *of, uint64_t w
 void enrich_add_end(struct enrich *e, uint64_t ts_ns);
 /* A time off a CPU, as it was emitted. */
 struct enrich_off_cpu {
+	uint64_t begin_ns;	  /* CLOCK_MONOTONIC */
 	uint64_t ns, runnable_ns; /* its length, and the part at its end in which it was runnable */
 	double stands_for;	  /* times like it, including itself: 1 / probability */
 	enum sample_kind kind;
 	bool copied;			 /* else there is no stack, and the kind is a general one */
+	bool goes_on;			 /* it had not ended when programs were taken away */
 	uint32_t process, stack, thread; /* ids of the dictionary */
 	uint32_t waker;			 /* process that the waking thread ran; 0 = not known */
 };

@@ -44,11 +44,7 @@ struct locks_run {
 	struct recording *recording;
 	struct lock_stats stats;
 	uint64_t not_copied_ns;
-	double stands_for; /* of waits that are drained: see recording_drain_windows() */
-	/* Time blocked in windows, with what they stand for: of the one under way, the sum, and
-	 * the sum of squares. */
-	double window_ns, windows_ns, windows_squares;
-	unsigned int nr_windows;
+	struct recording_window window; /* of waits that are drained */
 	size_t said;	    /* so much of the warnings was there before the run, and said */
 	struct arena texts; /* of the answer */
 	struct process_groups groups;
@@ -106,29 +102,26 @@ static void take(void *arg, const struct enrich_off_cpu *t)
 		.releaser = {t->waker, pid_of(names, t->waker)},
 		.kind = t->kind,
 		.ns = t->ns - MIN(t->runnable_ns, t->ns),
-		.stands_for = t->stands_for * run->stands_for,
+		.stands_for = t->stands_for,
+		.window = run->window.stands_for,
+		.goes_on = t->goes_on && !t->runnable_ns,
 	};
 
+	if (t->begin_ns < run->window.begin_ns)
+		return;
 	find_place(names, t->stack, &wait);
-	if (is_lock(t->kind)) {
+	if (is_lock(t->kind))
 		lock_stats_add(&run->stats, &wait);
-		run->window_ns += (double)wait.ns * wait.stands_for;
-	} else if (t->kind == SAMPLE_OFF_FUTEX && !t->copied) {
-		run->not_copied_ns += (uint64_t)((double)wait.ns * run->stands_for);
-	}
+	else if (t->kind == SAMPLE_OFF_FUTEX && !t->copied)
+		run->not_copied_ns += (uint64_t)((double)wait.ns * wait.window);
 }
 
 static int drain_windows(struct locks_run *run, uint64_t step_ns, struct error *err)
 {
-	int rc = recording_drain_windows(run->recording, step_ns, &run->stands_for, err);
+	int rc = recording_drain_windows(run->recording, step_ns, &run->window, err);
 
-	/* A window that stands for itself only is no sample of anything. */
-	if (run->stands_for > 1) {
-		run->windows_ns += run->window_ns;
-		run->windows_squares += run->window_ns * run->window_ns;
-		run->nr_windows++;
-	}
-	run->window_ns = 0;
+	if (run->window.ended)
+		lock_stats_end_window(&run->stats, run->window.stands_for);
 	return rc;
 }
 
@@ -231,29 +224,20 @@ static void add_tables(struct locks_run *run, struct lock_row *rows, size_t nr)
 	ets_list_free(&list);
 }
 
+/* UINT64_MAX: not known. */
 static uint64_t margin_of(double variance)
 {
-	return (uint64_t)(NORMAL_95 * sqrt(variance) + 0.5);
+	return isnan(variance) ? UINT64_MAX : (uint64_t)(NORMAL_95 * sqrt(variance) + 0.5);
 }
 
-/* Variance of the sum of all windows by how they differ, relative to the square of that sum. */
-static double relative_variance(const struct locks_run *run)
+static struct lock_row row_of(const struct lock_sum *s)
 {
-	double n = run->nr_windows, sum = run->windows_ns;
-
-	return n < 2 || sum <= 0 ? 0 : n / (n - 1) * (run->windows_squares / (sum * sum) - 1 / n);
-}
-
-static struct lock_row row_of(const struct locks_run *run, const struct lock_sum *s)
-{
-	double windows = relative_variance(run);
-
 	return (struct lock_row){
 		.kind = sample_kind_name(s->kind),
-		.waits = (uint64_t)(s->waits + 0.5),
-		.waits_margin = margin_of(s->waits_variance + windows * s->waits * s->waits),
-		.total_ns = (uint64_t)(s->ns + 0.5),
-		.margin_ns = margin_of(s->ns_variance + windows * s->ns * s->ns),
+		.waits = (uint64_t)(s->waits.sum + 0.5),
+		.waits_margin = margin_of(s->waits.variance),
+		.total_ns = (uint64_t)(s->ns.sum + 0.5),
+		.margin_ns = margin_of(s->ns.variance),
 		.max_ns = s->max_ns,
 		.nr = s->nr,
 		.objects = UINT64_MAX,
@@ -263,14 +247,14 @@ static struct lock_row row_of(const struct locks_run *run, const struct lock_sum
 static struct lock_row *make_rows(struct locks_run *run, const struct keytab *of, bool join,
 				  size_t *nr)
 {
-	struct lock_sum *sums = lock_stats_rows(of, nr);
+	struct lock_sum *sums = lock_stats_rows(&run->stats, of, nr);
 	struct lock_row *rows;
 
 	if (join)
-		lock_stats_join(sums, nr, group_of, &run->groups);
+		lock_stats_join(&run->stats, sums, nr, group_of, &run->groups);
 	rows = run->rows[run->nr_rows++] = xcalloc(MAX(*nr, 1u), sizeof(*rows));
 	for (size_t i = 0; i < *nr; i++) {
-		rows[i] = row_of(run, &sums[i]);
+		rows[i] = row_of(&sums[i]);
 		rows[i].lock = lock_text(run, sums[i].lock);
 		rows[i].function = function_text(run, sums[i].function);
 		rows[i].caller = function_text(run, sums[i].caller);
@@ -334,9 +318,9 @@ static void say_end(struct locks_run *run)
 		s.counters[id] = recording_counter(run->recording, (enum counter_id)id);
 	recording_node_cost(run->recording, &s.cost);
 	summary_advise(&s);
-	strbuf_addf(
-		&line, "Waits for locks: %s",
-		units_format_count((uint64_t)(run->stats.all.waits + 0.5), waits, sizeof(waits)));
+	strbuf_addf(&line, "Waits for locks: %s",
+		    units_format_count((uint64_t)(run->stats.all.waits.sum + 0.5), waits,
+				       sizeof(waits)));
 	summary_format_end(&line, &s);
 	log_warn("%s", line.buf);
 	strbuf_free(&line);
@@ -350,18 +334,23 @@ static int show(struct locks_run *run, struct error *err)
 		.duration_ns = windows_ns ? windows_ns
 					  : recording_end_ns(run->recording) -
 						    recording_start_ns(run->recording),
-		.all = row_of(run, &run->stats.all),
 		.spin_samples = spins,
 		.spin_ns = spins * 1000000000ull / run->ctx->opt.freq,
 		.not_copied_ns = run->not_copied_ns,
 		.overflows = run->stats.overflows,
+		.cut = run->stats.cut,
 		.waits = &run->stats.lengths.ns,
 		.waits_margins = margins,
 	};
+	struct lock_sum all = run->stats.all;
 	struct lock_row *locks;
 
+	all.waits.variance = lock_stats_variance(&run->stats, &all.waits);
+	all.ns.variance = lock_stats_variance(&run->stats, &all.ns);
+	a.all = row_of(&all);
 	for (size_t i = 0; i < HISTOGRAM_POWERS; i++)
-		margins[i] = margin_of(run->stats.lengths.variances[i]);
+		margins[i] =
+			margin_of(lock_stats_variance(&run->stats, &run->stats.lengths.powers[i]));
 	locks = make_rows(run, &run->stats.locks, false, &a.nr_locks);
 	add_tables(run, locks, a.nr_locks);
 	a.locks = locks;
@@ -391,6 +380,8 @@ static int record(struct locks_run *run, struct error *err)
 	rc = rc ? rc : recording_finish(run->recording, err);
 	if (rc)
 		return rc;
+	if (!run->window.ended)
+		lock_stats_end_window(&run->stats, run->window.stands_for);
 	process_groups_open(&run->groups, recording_names(run->recording), PROCESS_GROUP_NAME, 0);
 	rc = show(run, err);
 	process_groups_close(&run->groups);
@@ -403,7 +394,7 @@ int cmd_locks(struct command_context *ctx, struct error *err)
 {
 	const struct table table = {.columns = lock_columns};
 	struct table_options options = render_table_options(ctx, NULL);
-	struct locks_run run = {.ctx = ctx, .stands_for = 1};
+	struct locks_run run = {.ctx = ctx, .window.stands_for = 1};
 	int rc = table_check(&table, &options, err);
 
 	rc = rc ? rc : options_check_end(ctx->opt.duration_ns || ctx->opt.dry_run, err);

@@ -39,6 +39,11 @@ struct recording {
 	struct sample_limit limit;
 	struct sample_limit raised;    /* as the limit was when fewer were taken last */
 	struct record_windows windows; /* of locks */
+	struct sample_clocks clocks;   /* as they were read last */
+	/* The window whose records are drained, from resumed_ns to paused_ns; what is not out yet
+	 * still stands for `stands_for`.  paused_ns: 0 = all is out. */
+	double stands_for;
+	uint64_t resumed_ns, paused_ns;
 	struct profile *profile;
 	struct capture_writer *writer;	  /* borrowed; NULL = none */
 	struct timeline_output *timeline; /* likewise */
@@ -248,35 +253,68 @@ static int drain(struct recording *r, uint64_t max_ns, struct error *err)
 	return rc < 0 ? rc : 0;
 }
 
-int recording_drain_windows(struct recording *r, uint64_t step_ns, double *stands_for,
+static bool read_clocks(struct recording *r)
+{
+	if (live_sample_clocks(&r->live, &r->clocks))
+		return true;
+	/* The node has exited, which ends the window under way. */
+	r->clocks.wall_ns = (double)(clock_monotonic_ns() - r->live.start_ns);
+	return false;
+}
+
+/* Records wait in the source for older ones, up to some time: those of the window come with this
+ * call, and with further ones. */
+static int drain_window(struct recording *r, struct recording_window *out, struct error *err)
+{
+	int rc = drain(r, SOURCE_DRAIN_ALL, err);
+
+	*out = (struct recording_window){.stands_for = r->stands_for, .begin_ns = r->resumed_ns};
+	out->ended = session_released(r->live.session) > r->paused_ns;
+	if (out->ended)
+		r->paused_ns = 0;
+	return rc;
+}
+
+static int pause_window(struct recording *r, struct recording_window *out, struct error *err)
+{
+	session_off_cpu_pause(r->live.session);
+	r->stands_for = r->windows.stands_for;
+	r->paused_ns = clock_monotonic_ns();
+	return drain_window(r, out, err);
+}
+
+static int resume_window(struct recording *r, struct error *err)
+{
+	int rc;
+
+	r->resumed_ns = clock_monotonic_ns();
+	rc = session_off_cpu_resume(r->live.session);
+	return rc ? error_set(err, ERROR_KIND_FAILED, rc,
+			      "programs of the scheduler's tracepoints cannot be placed again: %s",
+			      error_text(-rc))
+		  : 0;
+}
+
+int recording_drain_windows(struct recording *r, uint64_t step_ns, struct recording_window *out,
 			    struct error *err)
 {
 	struct record_windows *w = &r->windows;
-	enum record_windows_step step = RECORD_WINDOWS_KEEP;
-	struct sample_clocks clocks;
-	int rc = 0;
+	bool lives = read_clocks(r); /* else the loop will see that the node has exited */
 
-	*stands_for = 1;
-	if (!live_sample_clocks(&r->live, &clocks))
-		; /* the loop will see that the node has exited */
-	else if (step_ns)
-		step = record_windows_step(w, &clocks, (double)step_ns);
-	else if (w->begun && record_windows_end(w, &clocks))
-		step = RECORD_WINDOWS_PAUSE;
-	switch (step) {
-	case RECORD_WINDOWS_PAUSE:
-		session_off_cpu_pause(r->live.session);
-		*stands_for = w->stands_for;
-		return drain(r, SOURCE_DRAIN_ALL, err);
-	case RECORD_WINDOWS_RESUME:
-		rc = session_off_cpu_resume(r->live.session);
-		return rc ? error_set(err, ERROR_KIND_FAILED, rc,
-				      "programs of the scheduler's tracepoints cannot be placed "
-				      "again: %s",
-				      error_text(-rc))
-			  : 0;
-	case RECORD_WINDOWS_KEEP:
-		break;
+	*out = (struct recording_window){.stands_for = 1, .begin_ns = r->resumed_ns};
+	if (r->paused_ns)
+		return drain_window(r, out, err);
+	if (!step_ns && w->begun && record_windows_end(w, &r->clocks))
+		return pause_window(r, out, err);
+	if (step_ns && lives) {
+		switch (record_windows_step(w, &r->clocks, (double)step_ns)) {
+		case RECORD_WINDOWS_PAUSE:
+			return pause_window(r, out, err);
+		case RECORD_WINDOWS_RESUME:
+			return resume_window(r, err);
+		case RECORD_WINDOWS_KEEP:
+			break;
+		}
 	}
 	/* What a window has recorded waits for its end, by which it is known what it stands for. */
 	return w->begun && !w->paused ? 0 : drain(r, SOURCE_DRAIN_NS, err);
@@ -372,8 +410,8 @@ static void say_windows(struct recording *r)
 	strbuf_addf(&text,
 		    "--max-overhead allows %.2f %% of %s: so waits were recorded in %u windows, "
 		    "%.3g %% of the time, and count for the rest, too; "
-		    "waits that are longer than a window (%.0f ms) are cut: --max-overhead 100 "
-		    "records all of the time",
+		    "of waits that are longer than a window (%.0f ms) only a part of their time "
+		    "is counted: --max-overhead 100 records all of the time",
 		    w->limit.allowed, w->limit.of_core ? "a core" : "the node's own CPU", w->nr,
 		    100 * w->on_ns / w->covered_ns, w->on_ns / w->nr / 1e6);
 	live_add_warning(&r->live, text.buf);

@@ -60,10 +60,18 @@ double recording_own_cpu(struct recording *r);
 
 /* In a mode of times off CPUs, before the first drain: `take` is called for each. */
 void recording_on_off_cpu(struct recording *r, enrich_off_cpu_fn *take, void *arg);
+/* What times off CPUs that were drained belong to. */
+struct recording_window {
+	double stands_for; /* how much longer what it is a sample of is; 0 = leave it out */
+	/* CLOCK_MONOTONIC; a time that began earlier was left over when programs were taken away. */
+	uint64_t begin_ns;
+	bool ended; /* all that it has recorded was drained */
+};
 /* Of locks, in place of recording_drain() and recording_keep_limit(): keeps the limit by recording
- * in windows (probe/limit/record_windows.h).  *stands_for: of what it has drained.  step_ns: from
- * call to call; 0 = the run ends.  0 or negative errno. */
-int recording_drain_windows(struct recording *r, uint64_t step_ns, double *stands_for,
+ * in windows (probe/limit/record_windows.h).  *out: of what it has drained; at the end also of what
+ * recording_finish() drains.  step_ns: from call to call; 0 = the run ends.  0 or negative
+ * errno. */
+int recording_drain_windows(struct recording *r, uint64_t step_ns, struct recording_window *out,
 			    struct error *err);
 /* The time for which the windows stand, ns; 0 = it records all the time. */
 uint64_t recording_windows_ns(const struct recording *r);

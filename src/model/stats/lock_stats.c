@@ -32,25 +32,48 @@ void lock_stats_close(struct lock_stats *s)
 	keytab_free(&s->numbers);
 }
 
-static void add(struct lock_sum *sum, const struct lock_wait *w)
+static bool is_sample(const struct lock_wait *w)
 {
-	double ns = (double)w->ns * w->stands_for;
+	return w->window > 1;
+}
 
-	sum->waits += w->stands_for;
-	sum->ns += ns;
-	sum->waits_variance += w->stands_for * (w->stands_for - 1);
-	sum->ns_variance += ns * ns * (1 - 1 / w->stands_for);
+/* Adds x for a wait (Horvitz and Thompson; of two stages if its window is a sample). */
+static void estimate_add(const struct lock_stats *s, struct lock_estimate *e, double x,
+			 const struct lock_wait *w)
+{
+	double weighed = x * w->stands_for * w->window;
+
+	e->sum += weighed;
+	e->variance += w->window * x * x * w->stands_for * (w->stands_for - 1);
+	if (!is_sample(w))
+		return;
+	if (e->number != s->windows + 1) {
+		e->squares += e->window * e->window;
+		e->window = 0;
+		e->number = s->windows + 1;
+	}
+	e->window += weighed;
+	e->windows += weighed;
+}
+
+static void add(const struct lock_stats *s, struct lock_sum *sum, const struct lock_wait *w)
+{
+	unsigned int times = is_sample(w) && w->goes_on ? 2 : 1;
+
+	estimate_add(s, &sum->waits, 1, w);
+	estimate_add(s, &sum->ns, (double)w->ns * times, w);
 	sum->max_ns = MAX(sum->max_ns, w->ns);
 }
 
-static void add_length(struct lock_lengths *l, const struct lock_wait *w)
+static void add_length(struct lock_stats *s, const struct lock_wait *w)
 {
+	struct lock_lengths *l = &s->lengths;
 	unsigned int power = histogram_power(w->ns);
-	double sum = w->stands_for + l->rests[power], nr = floor(sum + 0.5);
+	double sum = w->stands_for * w->window + l->rests[power], nr = floor(sum + 0.5);
 
 	histogram_add(&l->ns, w->ns, (uint64_t)nr);
 	l->rests[power] = sum - nr;
-	l->variances[power] += w->stands_for * (w->stands_for - 1);
+	estimate_add(s, &l->powers[power], 1, w);
 }
 
 /* Numbers pairs of functions from 1; 0 = there are too many. */
@@ -66,16 +89,15 @@ static uint32_t number_of(struct lock_stats *s, uint32_t function, uint32_t call
 	return n ? n->number : 0;
 }
 
-static void add_row(struct lock_stats *s, struct keytab *to, uint32_t other, uint32_t process,
+/* False: there is no room for its row. */
+static bool add_row(const struct lock_stats *s, struct keytab *to, uint32_t other, uint32_t process,
 		    const struct lock_wait *w)
 {
 	uint64_t key = 1 + ((uint64_t)w->lock << 32 | other);
 	struct lock_sum *sum = keytab_find(to, key);
 
-	if (!sum && to->nr >= LOCK_STATS_ROWS) {
-		s->overflows++;
-		return;
-	}
+	if (!sum && to->nr >= LOCK_STATS_ROWS)
+		return false;
 	sum = sum ? sum : keytab_add(to, key);
 	sum->lock = w->lock;
 	sum->process = process;
@@ -83,25 +105,64 @@ static void add_row(struct lock_stats *s, struct keytab *to, uint32_t other, uin
 	sum->caller = w->caller;
 	sum->nr = 1;
 	sum->kind = w->kind;
-	add(sum, w);
+	add(s, sum, w);
+	return true;
+}
+
+/* Places without a number are one row for each lock, which is of no function. */
+static bool add_place(struct lock_stats *s, const struct lock_wait *w)
+{
+	struct lock_wait place = *w;
+	uint32_t number = number_of(s, w->function, w->caller);
+
+	if (!number)
+		place.function = place.caller = 0;
+	return add_row(s, &s->places, number, 0, &place) && number;
 }
 
 void lock_stats_add(struct lock_stats *s, const struct lock_wait *w)
 {
-	if (!(w->stands_for >= 1))
+	bool lock, waiter, place, releaser;
+
+	if (!(w->stands_for >= 1 && w->window >= 1))
 		return;
-	add(&s->all, w);
-	add_length(&s->lengths, w);
-	add_row(s, &s->locks, (uint32_t)w->kind, 0, w);
-	add_row(s, &s->waiters, w->waiter.pid, w->waiter.id, w);
-	add_row(s, &s->places, number_of(s, w->function, w->caller), 0, w);
-	if (w->releaser.pid)
-		add_row(s, &s->releasers, w->releaser.pid, w->releaser.id, w);
+	add(s, &s->all, w);
+	add_length(s, w);
+	lock = add_row(s, &s->locks, (uint32_t)w->kind, 0, w);
+	waiter = add_row(s, &s->waiters, w->waiter.pid, w->waiter.id, w);
+	place = add_place(s, w);
+	releaser =
+		!w->releaser.pid || add_row(s, &s->releasers, w->releaser.pid, w->releaser.id, w);
+	s->overflows += !(lock && waiter && place && releaser);
+	s->cut += is_sample(w) && w->goes_on;
+}
+
+void lock_stats_end_window(struct lock_stats *s, double stands_for)
+{
+	if (!(stands_for > 1))
+		return;
+	s->windows++;
+	s->left_out += 1 - 1 / stands_for;
+}
+
+/* Variance by how windows differ: each is a sample of one, of its span. */
+static double between_windows(const struct lock_stats *s, const struct lock_estimate *e)
+{
+	double n = s->windows, squares = e->squares + e->window * e->window;
+
+	if (s->windows < 2)
+		return s->windows ? NAN : 0;
+	return s->left_out / (n - 1) * MAX(squares - e->windows * e->windows / n, 0.0);
+}
+
+double lock_stats_variance(const struct lock_stats *s, const struct lock_estimate *e)
+{
+	return e->variance + between_windows(s, e);
 }
 
 static double sure_ns(const struct lock_sum *s)
 {
-	return MAX(s->ns - NORMAL_95 * sqrt(s->ns_variance), 0.0);
+	return isnan(s->ns.variance) ? 0 : MAX(s->ns.sum - NORMAL_95 * sqrt(s->ns.variance), 0.0);
 }
 
 static int by_time(const void *a, const void *b)
@@ -111,23 +172,43 @@ static int by_time(const void *a, const void *b)
 
 	if (x_sure != y_sure)
 		return x_sure > y_sure ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
+	if (x->ns.sum != y->ns.sum)
+		return x->ns.sum > y->ns.sum ? -1 : 1;
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-struct lock_sum *lock_stats_rows(const struct keytab *of, size_t *nr)
+struct lock_sum *lock_stats_rows(const struct lock_stats *s, const struct keytab *of, size_t *nr)
 {
 	struct lock_sum *rows = xcalloc(MAX(of->nr, 1u), sizeof(*rows));
 
 	*nr = 0;
-	for (const struct lock_sum *s = NULL; (s = keytab_next(of, s));)
-		rows[(*nr)++] = *s;
+	for (const struct lock_sum *sum = NULL; (sum = keytab_next(of, sum));) {
+		struct lock_sum *row = &rows[(*nr)++];
+
+		*row = *sum;
+		row->waits.variance = lock_stats_variance(s, &sum->waits);
+		row->ns.variance = lock_stats_variance(s, &sum->ns);
+	}
 	qsort(rows, *nr, sizeof(*rows), by_time);
 	return rows;
 }
 
-void lock_stats_join(struct lock_sum *rows, size_t *nr,
+static void estimate_join(struct lock_estimate *to, const struct lock_estimate *e)
+{
+	to->sum += e->sum;
+	to->variance += e->variance;
+	to->windows += e->windows;
+}
+
+static void vary_like(const struct lock_stats *s, struct lock_estimate *e,
+		      const struct lock_estimate *lock)
+{
+	double part = lock->windows > 0 ? e->windows / lock->windows : 0;
+
+	e->variance = MAX(e->variance, part * part * between_windows(s, lock));
+}
+
+void lock_stats_join(const struct lock_stats *s, struct lock_sum *rows, size_t *nr,
 		     uint32_t (*group_of)(void *arg, uint32_t process), void *arg)
 {
 	struct keytab index = KEYTAB_INIT(struct lock_number);
@@ -146,13 +227,20 @@ void lock_stats_join(struct lock_sum *rows, size_t *nr,
 		}
 		to = &rows[at->number];
 		to->nr += rows[i].nr;
-		to->waits += rows[i].waits;
-		to->ns += rows[i].ns;
-		to->waits_variance += rows[i].waits_variance;
-		to->ns_variance += rows[i].ns_variance;
+		estimate_join(&to->waits, &rows[i].waits);
+		estimate_join(&to->ns, &rows[i].ns);
 		to->max_ns = MAX(to->max_ns, rows[i].max_ns);
 	}
 	keytab_free(&index);
 	*nr = kept;
+	for (size_t i = 0; i < kept; i++) {
+		uint64_t key = 1 + ((uint64_t)rows[i].lock << 32 | (uint32_t)rows[i].kind);
+		const struct lock_sum *lock = keytab_find(&s->locks, key);
+
+		if (rows[i].nr < 2 || !lock)
+			continue;
+		vary_like(s, &rows[i].waits, &lock->waits);
+		vary_like(s, &rows[i].ns, &lock->ns);
+	}
 	qsort(rows, *nr, sizeof(*rows), by_time);
 }

@@ -9,6 +9,9 @@
 #define JUDGED_OWN_NS 5e7
 /* What was spent too much is saved within this time. */
 #define HORIZON_NS 3e9
+/* The last window is at least so much of a step: a shorter one, of which each wait would stand for
+ * very many, is no sample of its span. */
+#define LEAST_WINDOW 0.5
 /* A window is at least so much of its span. */
 #define LEAST_SHARE 0.01
 
@@ -55,6 +58,7 @@ enum record_windows_step record_windows_step(struct record_windows *w,
 {
 	bool over = sample_limit_is_over(&w->limit, now);
 
+	w->step_ns = step_ns;
 	if (w->paused) {
 		if (now->wall_ns + step_ns / 2 < w->window_ns)
 			return RECORD_WINDOWS_KEEP;
@@ -74,6 +78,12 @@ bool record_windows_end(struct record_windows *w, const struct sample_clocks *no
 {
 	if (w->paused)
 		return false;
+	if (w->begun && now->wall_ns - w->window_ns < LEAST_WINDOW * w->step_ns) {
+		w->paused = true;
+		w->stands_for = 0;
+		return true;
+	}
+	w->span_end_ns = now->wall_ns;
 	end_window(w, now);
 	return true;
 }

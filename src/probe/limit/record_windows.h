@@ -19,11 +19,12 @@ enum record_windows_step { RECORD_WINDOWS_KEEP, RECORD_WINDOWS_PAUSE, RECORD_WIN
 struct record_windows {
 	struct sample_limit limit;
 	bool begun, paused; /* begun: the share was exceeded, until then it was one window */
-	double stands_for;  /* of the window that ended last: >= 1 */
+	double stands_for;  /* of the window that ended last: >= 1; 0 = leave it out */
 	double on_ns;	    /* length of all windows */
 	unsigned int nr;    /* of windows that ended */
 	double span_ns, span_end_ns, window_ns; /* begin and end of the span, begin of its window */
 	double covered_ns;			/* end of the last span whose window has ended */
+	double step_ns;
 	uint64_t random;
 };
 
@@ -32,7 +33,7 @@ void record_windows_init(struct record_windows *w, double percent, uint64_t seed
 /* step_ns: from one call to the next, about. */
 enum record_windows_step record_windows_step(struct record_windows *w,
 					     const struct sample_clocks *now, double step_ns);
-/* At the end: ends the window under way, if there is one; true = it did. */
+/* At the end: ends the window under way, if there is one, and its span; true = it did. */
 bool record_windows_end(struct record_windows *w, const struct sample_clocks *now);
 
 #endif

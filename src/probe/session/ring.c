@@ -20,6 +20,7 @@ struct ring_set {
 	struct ring_buffer *rb;
 	struct reorder *reorder;
 	uint64_t window_ns, hold_ns; /* hold_ns: UINT64_MAX = none */
+	uint64_t released_ns;
 	bool finished;
 	bool (*feed)(void *ctx, uint64_t until_ns, struct rec_raw_coverage *out);
 	void *feed_ctx;
@@ -51,6 +52,7 @@ static int drain(struct ring_set *r, struct error *err)
 		return error_set(err, ERROR_KIND_FAILED, n, "cannot read the ring buffers: %s",
 				 error_text(n));
 	reorder_release(r->reorder, limit);
+	r->released_ns = limit;
 	return 0;
 }
 
@@ -157,6 +159,11 @@ void ring_set_peek(struct ring_set *r, void (*peek)(void *ctx, const struct rec_
 void ring_set_hold(struct ring_set *r, uint64_t until_ns)
 {
 	r->hold_ns = until_ns;
+}
+
+uint64_t ring_set_released(const struct ring_set *r)
+{
+	return r->released_ns;
 }
 
 void ring_set_finish(struct ring_set *r)

@@ -27,6 +27,8 @@ void ring_set_feed(struct ring_set *r,
 void ring_set_window(struct ring_set *r, uint64_t window_ns);
 /* Records newer than until_ns are held back until this is called again, or ring_set_finish(). */
 void ring_set_hold(struct ring_set *r, uint64_t until_ns);
+/* Time up to which records are out, if the source was drained of all; 0 = none are. */
+uint64_t ring_set_released(const struct ring_set *r);
 /* `peek` is called with each record as it is found in its ring: unordered and without delay. */
 void ring_set_peek(struct ring_set *r, void (*peek)(void *ctx, const struct rec_header *rec),
 		   void *ctx);

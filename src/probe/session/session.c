@@ -345,6 +345,11 @@ void session_libc_forget(struct session *s, uint64_t address)
 	bpf_map__delete_elem(s->skel->maps.libc_blocks, &address, sizeof(address), 0);
 }
 
+uint64_t session_released(const struct session *s)
+{
+	return ring_set_released(s->ring_set);
+}
+
 void session_hold(struct session *s, uint64_t until_ns)
 {
 	ring_set_hold(s->ring_set, until_ns);

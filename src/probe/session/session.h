@@ -130,6 +130,9 @@ unsigned int session_call_hit_ns(const struct session *s);
 /* The source holds back records newer than until_ns until this is called again, or session_stop():
  * a caller does so if it must process something else up to that time first. */
 void session_hold(struct session *s, uint64_t until_ns);
+/* Time up to which all records are out, if the source was drained of all: they wait for older ones,
+ * and may be held back. */
+uint64_t session_released(const struct session *s);
 
 /* `peek` is called with each record as soon as it is found: unordered and without delay. */
 void session_peek(struct session *s, void (*peek)(void *ctx, const struct rec_header *rec),

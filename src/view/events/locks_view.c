@@ -96,6 +96,17 @@ static const struct table_column process_columns[] = {
 
 static const struct table_column all_columns[] = {NUMBERS, {0}};
 
+static void add_margin(struct strbuf *line, uint64_t margin, bool ns)
+{
+	strbuf_addstr(line, " +- ");
+	if (margin == UINT64_MAX)
+		strbuf_addch(line, '-');
+	else if (ns)
+		cell_ns(line, (double)margin);
+	else
+		cell_count(line, margin);
+}
+
 static void write_head(FILE *f, const void *answer)
 {
 	const struct locks_answer *a = answer;
@@ -103,12 +114,10 @@ static void write_head(FILE *f, const void *answer)
 
 	strbuf_addf(&line, "%.1f s  waits ", (double)a->duration_ns / 1e9);
 	cell_count(&line, a->all.waits);
-	strbuf_addstr(&line, " +- ");
-	cell_count(&line, a->all.waits_margin);
+	add_margin(&line, a->all.waits_margin, false);
 	strbuf_addstr(&line, "  blocked ");
 	cell_ns(&line, (double)a->all.total_ns);
-	strbuf_addstr(&line, " +- ");
-	cell_ns(&line, (double)a->all.margin_ns);
+	add_margin(&line, a->all.margin_ns, true);
 	strbuf_addstr(&line, "  longest ");
 	cell_ns(&line, (double)a->all.max_ns);
 	strbuf_addstr(&line, "  on CPUs for locks ");
@@ -146,6 +155,11 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 			"too many locks and processes for a row each: %" PRIu64
 			" waits have none\n",
 			a->overflows);
+	if (a->cut)
+		fprintf(f,
+			"%" PRIu64 " waits went on when their windows ended: MAX and the histogram "
+			"have their part until then\n",
+			a->cut);
 	rc = table_write_below(f, "Locks\n", &locks, o, LOCKS_SHOWN, err);
 	rc = rc ? rc
 		: table_write_below(f, "Where they waited\n", &places, &below, PROCESSES_SHOWN,
@@ -177,6 +191,7 @@ static void write_json(struct jsonw *w, const void *answer, const struct table_o
 	jsonw_uint(w, "spin_samples", a->spin_samples);
 	jsonw_uint(w, "not_copied_ns", a->not_copied_ns);
 	jsonw_uint(w, "overflows", a->overflows);
+	jsonw_uint(w, "cut", a->cut);
 	table_json_rows(w, "locks", &locks, &of_rows);
 	table_json_rows(w, "places", &places, &of_others);
 	table_json_rows(w, "waiters", &waiters, &of_others);

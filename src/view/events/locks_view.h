@@ -19,7 +19,8 @@ struct lock_row {
 	uint64_t objects;	       /* UINT64_MAX: it is no such row */
 	const char *write_concurrency; /* "false", "true", "auto", a number of locks */
 	const char *read_concurrency;  /* "false", "true" */
-	/* margins: half of the 95 % confidence intervals of waits and of total_ns. */
+	/* margins: half of the 95 % confidence intervals of waits and of total_ns; UINT64_MAX: not
+	 * known. */
 	uint64_t waits, waits_margin, total_ns, margin_ns, max_ns;
 };
 
@@ -31,6 +32,7 @@ struct locks_answer {
 	uint64_t spin_ns, spin_samples;
 	uint64_t not_copied_ns; /* waits in futexes that may be locks */
 	uint64_t overflows;
+	uint64_t cut; /* waits recorded in windows that went on when these ended */
 	/* Most time that is sure first.  In JSON processes, in the text their groups. */
 	const struct lock_row *locks, *places, *waiters, *releasers, *waiter_groups,
 		*releaser_groups;

@@ -107,7 +107,9 @@ static void write_row(FILE *f, const struct histogram *h, unsigned int row, uint
 		units_format_count(units_scale(nr, style->scale), count, sizeof(count)));
 	if (style->margins)
 		fprintf(f, " +- %-7s",
-			units_format_count(style->margins[row], margin, sizeof(margin)));
+			style->margins[row] == UINT64_MAX
+				? "-"
+				: units_format_count(style->margins[row], margin, sizeof(margin)));
 	fprintf(f, " |%-*s|\n", (int)BAR_WIDTH, stars);
 	strbuf_free(&range);
 }
@@ -166,7 +168,7 @@ static void json_of(struct jsonw *w, const char *key, const struct histogram *h,
 		jsonw_uint(w, "count",
 			   units_scale(histogram_between(h, low_of(row), high_of(row)), scale));
 		if (margins)
-			jsonw_uint(w, "margin", margins[row]);
+			jsonw_known(w, "margin", margins[row]);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
