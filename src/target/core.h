@@ -43,7 +43,7 @@ const struct core_facts *core_file_facts(const struct core_file *c);
 struct core_thread {
 	int os_tid;
 	raddr ip, sp, bp, bx;
-	uint64_t di;		 /* first argument of its system call */
+	uint64_t di, si;	 /* first arguments of its system call */
 	uint64_t thread_pointer; /* fs base */
 	int64_t syscall;	 /* number of its system call (orig_rax); negative = none */
 };

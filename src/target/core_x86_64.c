@@ -8,6 +8,7 @@
 enum {
 	REG_BP = 4,
 	REG_BX = 5,
+	REG_SI = 13,
 	REG_DI = 14,
 	REG_ORIG_AX = 15,
 	REG_IP = 16,
@@ -24,6 +25,7 @@ struct core_thread core_thread_of(const struct elf_prstatus *s)
 		.bp = s->pr_reg[REG_BP],
 		.bx = s->pr_reg[REG_BX],
 		.di = s->pr_reg[REG_DI],
+		.si = s->pr_reg[REG_SI],
 		.thread_pointer = s->pr_reg[REG_FS],
 		.syscall = (int64_t)s->pr_reg[REG_ORIG_AX],
 	};

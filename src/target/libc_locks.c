@@ -44,6 +44,9 @@ enum libc_lock_type libc_lock_of_function(const char *name)
 	name += strspn(name, "_");
 	name += begins(name, "GI_") ? strlen("GI_") : 0;
 	name += strspn(name, "_");
+	/* Who unlocks waits for no lock, except within the kernel. */
+	if (strstr(name, "unlock"))
+		return LIBC_LOCK_NONE;
 	/* Also __pthread_mutex_cond_lock: a condition has come true, and its mutex is taken. */
 	if (begins(name, "pthread_mutex_") && strstr(name, "lock"))
 		return LIBC_LOCK_MUTEX;

@@ -153,35 +153,45 @@ ssize_t proc_threads_read(struct proc_thread **out, int os_pid, struct error *er
 	return (ssize_t)nr;
 }
 
-/* Number of a thread in its own PID namespace, the last one of NSpid; 0 = not known. */
+/* Number of a thread in its own PID namespace, the last one of NSpid; 0 = the thread has ended, or
+ * negative errno. */
 static int inner_tid_of(int os_pid, int os_tid)
 {
 	char *text = proc_read_file(65536, NULL, "/proc/%d/task/%d/status", os_pid, os_tid);
 	const char *line = text ? strstr(text, "\nNSpid:") : NULL;
 	int tid = 0;
 
-	for (char *end; line && *(line = strpbrk(line + 1, "\t\n")) == '\t';)
+	if (!text)
+		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	for (char *end; line && (line = strpbrk(line + 1, "\t\n")) && *line == '\t';)
 		tid = (int)strtol(line + 1, &end, 10);
 	free(text);
-	return tid;
+	return tid > 0 ? tid : -ENODATA;
 }
 
 int proc_thread_of_inner(int os_pid, int inner_tid)
 {
 	char path[64];
 	size_t nr;
-	int *ids, found = 0;
+	int *ids, found = 0, unknown, rc;
 
 	if (inner_tid_of(os_pid, inner_tid) == inner_tid)
 		return inner_tid;
 	snprintf(path, sizeof(path), "/proc/%d/task", os_pid);
-	if (read_numeric_dir(path, &ids, &nr) != 0)
-		return 0;
-	for (size_t i = 0; i < nr && !found; i++)
-		if (inner_tid_of(os_pid, ids[i]) == inner_tid)
+	rc = read_numeric_dir(path, &ids, &nr);
+	if (rc)
+		return rc;
+	unknown = nr ? 0 : -ESRCH; /* the process has ended meanwhile */
+	for (size_t i = 0; i < nr && !found; i++) {
+		int tid = inner_tid_of(os_pid, ids[i]);
+
+		if (tid == inner_tid)
 			found = ids[i];
+		else if (tid < 0)
+			unknown = tid;
+	}
 	free(ids);
-	return found;
+	return found ? found : unknown;
 }
 
 /* "PID (COMM) S ...": the name COMM may have spaces and parentheses, so the last ')' ends it. */

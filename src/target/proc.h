@@ -107,7 +107,8 @@ char *proc_read_file(size_t max, size_t *len, const char *path, ...)
 /* The kernel's name of a thread, "" if the thread is gone. */
 void proc_thread_name(int os_pid, int os_tid, char *buf, size_t size);
 
-/* The thread that its own PID namespace numbers `inner_tid`; 0 = there is none. */
+/* The thread that its own PID namespace numbers `inner_tid`; 0 = there is none; or negative errno:
+ * not known, as a thread could not be asked. */
 int proc_thread_of_inner(int os_pid, int inner_tid);
 
 #endif

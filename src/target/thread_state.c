@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,4 +245,25 @@ void thread_state_read(struct thread_state *out, int os_pid, int os_tid)
 	/* The text "0" means that the thread runs, or that the kernel hides the function. */
 	if (read_small(os_pid, os_tid, "wchan", NULL, text, sizeof(text)) && strcmp(text, "0") != 0)
 		snprintf(out->wchan, sizeof(out->wchan), "%.*s", (int)sizeof(out->wchan) - 1, text);
+}
+
+bool thread_state_stood(const struct thread_state *a, const struct thread_state *b)
+{
+	return a->ip && a->ip == b->ip && a->sp == b->sp && a->where == b->where && a->has_times &&
+	       b->has_times && a->times.cpu_ns == b->times.cpu_ns;
+}
+
+bool syscall_is_futex_wait(int64_t number, uint64_t operation)
+{
+	if (number != SYS_futex)
+		return false;
+	switch ((uint32_t)operation & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+		return true;
+	default:
+		return false;
+	}
 }

@@ -44,7 +44,13 @@ void thread_state_read_where(struct thread_state *out, int os_pid, int os_tid,
 /* Parses the text of /proc/PID/task/TID/syscall; false if it is malformed. */
 bool thread_state_parse_syscall(struct thread_state *out, const char *text);
 
+/* The thread has not run from one reading to the other; false also if that is not known. */
+bool thread_state_stood(const struct thread_state *a, const struct thread_state *b);
+
 /* Name as "read"; NULL if there is no such number; *fd: is its first argument a descriptor? */
 const char *syscall_name(int64_t number, bool *fd);
+/* futex(2) that waits for a lock or another word, by its second argument; not that of a condition,
+ * which takes a lock of priorities later. */
+bool syscall_is_futex_wait(int64_t number, uint64_t operation);
 
 #endif

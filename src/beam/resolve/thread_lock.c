@@ -41,6 +41,7 @@ bool thread_lock_find(struct beam_node *n, raddr futex, const raddr *frames, uns
 {
 	enum libc_lock_type type = type_of(n, frames, nr);
 	struct libc_lock lock;
+	int owner;
 
 	*out = (struct thread_lock){.type = type};
 	if (!type || !libc_lock_read(n->mem, futex, type, &lock))
@@ -51,8 +52,9 @@ bool thread_lock_find(struct beam_node *n, raddr futex, const raddr *frames, uns
 	if (n->core) {
 		out->owner = core_has(n->core, lock.owner) ? lock.owner : 0;
 	} else {
-		out->owner = proc_thread_of_inner(n->os_pid, lock.owner);
-		out->ended = !out->owner;
+		owner = proc_thread_of_inner(n->os_pid, lock.owner);
+		out->owner = MAX(owner, 0);
+		out->ended = owner == 0;
 	}
 	return true;
 }

@@ -14,8 +14,8 @@ struct thread_lock {
 	bool ended; /* the thread that has it has ended */
 };
 
-/* Of a thread that is in futex(2) with this address, called from these functions
- * (thread_stack_read()).  False: it waits for no lock, or for one whose owner is not noted. */
+/* Of a thread that waits in futex(2) (syscall_is_futex_wait()) with this address, called from these
+ * functions (thread_stack_read()).  False: it waits for no lock, or for one whose owner is not noted. */
 bool thread_lock_find(struct beam_node *n, raddr futex, const raddr *frames, unsigned int nr,
 		      struct thread_lock *out);
 

@@ -103,20 +103,17 @@ static void find_lock(struct diagnose *g, struct watched_scheduler *s)
 	const struct unwind_regs regs = {.ip = s->now.ip, .sp = s->now.sp, .exact = true};
 	raddr frames[LOCK_FRAMES];
 	struct thread_state after;
-	const char *name = NULL;
 	unsigned int nr;
-	bool fd;
 
 	s->has_lock = false;
-	if (s->now.where == THREAD_IN_SYSCALL)
-		name = syscall_name(s->now.syscall, &fd);
-	if (!name || strcmp(name, "futex") != 0)
+	if (s->now.where != THREAD_IN_SYSCALL ||
+	    !syscall_is_futex_wait(s->now.syscall, s->now.args[1]))
 		return;
 	nr = thread_stack_read(g->n, g->unwinder, g->source.code.jit, &regs, frames, LOCK_FRAMES);
 	if (!thread_lock_find(g->n, s->now.args[0], frames, nr, &s->lock))
 		return;
 	thread_state_read(&after, g->n->os_pid, s->os_tid);
-	s->has_lock = after.sp == s->now.sp && after.times.cpu_ns == s->now.times.cpu_ns;
+	s->has_lock = thread_state_stood(&s->now, &after);
 }
 
 static void take_lock(struct diagnose *g, const struct watched_scheduler *s)

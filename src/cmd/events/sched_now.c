@@ -101,12 +101,10 @@ static void unwind(struct now_view *v, struct now_row *r)
 }
 
 /* The lock that the thread waits for, if it does. */
-static void find_lock(struct now_view *v, struct now_row *r, int64_t syscall, raddr futex)
+static void find_lock(struct now_view *v, struct now_row *r, int64_t syscall, raddr futex,
+		      uint64_t operation)
 {
-	bool fd;
-	const char *name = syscall >= 0 ? syscall_name(syscall, &fd) : NULL;
-
-	if (name && strcmp(name, "futex") == 0)
+	if (syscall_is_futex_wait(syscall, operation))
 		r->has_lock = thread_lock_find(v->node, futex, r->native, r->nr_native, &r->lock);
 }
 
@@ -123,12 +121,6 @@ static void read_threads(struct now_view *v, bool first)
 	}
 }
 
-static bool same_place(const struct thread_state *a, const struct thread_state *b)
-{
-	return a->ip && a->ip == b->ip && a->sp == b->sp && a->where == b->where && a->has_times &&
-	       b->has_times && a->times.cpu_ns == b->times.cpu_ns;
-}
-
 /* Reads where the thread is, if it has not run since `was`. */
 static void sample_thread(struct now_view *v, struct now_row *r, const struct thread_state *was)
 {
@@ -137,7 +129,7 @@ static void sample_thread(struct now_view *v, struct now_row *r, const struct th
 
 	r->last = *was;
 	thread_state_read(&after, v->node->os_pid, r->os_tid);
-	if (!same_place(was, &after)) {
+	if (!thread_state_stood(was, &after)) {
 		r->last = after;
 		r->last.where = after.where == THREAD_IN_SYSCALL ? after.where : THREAD_ON_CPU;
 		return;
@@ -146,9 +138,9 @@ static void sample_thread(struct now_view *v, struct now_row *r, const struct th
 	r->regs = (struct unwind_regs){.ip = was->ip, .sp = was->sp, .exact = true};
 	unwind(v, r);
 	if (was->where == THREAD_IN_SYSCALL && r->one->now.doing != SCHED_DOING_NOTHING)
-		find_lock(v, r, was->syscall, was->args[0]);
+		find_lock(v, r, was->syscall, was->args[0], was->args[1]);
 	thread_state_read(&after, v->node->os_pid, r->os_tid);
-	if (!same_place(was, &after)) {
+	if (!thread_state_stood(was, &after)) {
 		r->stood = r->has_lock = false;
 		r->nr_native = 0;
 	}
@@ -239,7 +231,7 @@ static void sample_core(struct now_view *v)
 			r->last.where = t->syscall >= 0 ? THREAD_IN_SYSCALL : THREAD_OFF_CPU;
 			r->last.syscall = t->syscall;
 			unwind(v, r);
-			find_lock(v, r, t->syscall, t->di);
+			find_lock(v, r, t->syscall, t->di, t->si);
 			break;
 		}
 	}

@@ -533,6 +533,29 @@ static void executable_that_was_deleted(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+static void *inner_thread(void *arg)
+{
+	int *out = arg;
+
+	out[0] = gettid();
+	out[1] = proc_thread_of_inner(getpid(), gettid());
+	return NULL;
+}
+
+/* One that has ended is told from one that cannot be asked for. */
+static void threads_of_a_namespace(void **state)
+{
+	int tids[2] = {0};
+	pthread_t thread;
+
+	UNUSED(state);
+	assert_int_equal(pthread_create(&thread, NULL, inner_thread, tids), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(tids[0], tids[1]);
+	assert_int_equal(proc_thread_of_inner(getpid(), INT_MAX), 0);
+	assert_int_equal(proc_thread_of_inner(INT_MAX, 1), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -546,6 +569,7 @@ int main(void)
 		cmocka_unit_test(names_of_containers),
 		cmocka_unit_test(stat_with_odd_names),
 		cmocka_unit_test(threads_with_names),
+		cmocka_unit_test(threads_of_a_namespace),
 		cmocka_unit_test(this_process),
 		cmocka_unit_test(whole_files),
 		cmocka_unit_test(executable_that_was_deleted),
