@@ -266,9 +266,11 @@ static bool read_clocks(struct recording *r)
  * call, and with further ones. */
 static int drain_window(struct recording *r, struct recording_window *out, struct error *err)
 {
-	int rc = drain(r, SOURCE_DRAIN_ALL, err);
+	int rc;
 
+	/* Who takes the records looks at it during the drain. */
 	*out = (struct recording_window){.stands_for = r->stands_for, .begin_ns = r->resumed_ns};
+	rc = drain(r, SOURCE_DRAIN_ALL, err);
 	out->ended = session_released(r->live.session) > r->paused_ns;
 	if (out->ended)
 		r->paused_ns = 0;

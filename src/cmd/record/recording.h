@@ -68,8 +68,8 @@ struct recording_window {
 	bool ended; /* all that it has recorded was drained */
 };
 /* Of locks, in place of recording_drain() and recording_keep_limit(): keeps the limit by recording
- * in windows (probe/limit/record_windows.h).  *out: of what it has drained; at the end also of what
- * recording_finish() drains.  step_ns: from call to call; 0 = the run ends.  0 or negative
+ * in windows (probe/limit/record_windows.h).  *out: of what it drains, set before; at the end also
+ * of what recording_finish() drains.  step_ns: from call to call; 0 = the run ends.  0 or negative
  * errno. */
 int recording_drain_windows(struct recording *r, uint64_t step_ns, struct recording_window *out,
 			    struct error *err);
