@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/process/heap_fragments.h"
+#include "beam/process/signals.h"
 
 #define CHUNK_WORDS (1u << 17)
 
@@ -190,9 +191,26 @@ static void count_fragments(struct beam_node *n, raddr fragment, uint64_t *buf,
 	c->unreadable += f.unreadable;
 }
 
+struct counting {
+	struct beam_node *n;
+	uint64_t *buf;
+	struct heap_census *out;
+};
+
+static int count_received(void *arg, const struct signal_message *m)
+{
+	struct counting *c = arg;
+
+	if (m->fragment)
+		count_fragments(c->n, m->fragment, c->buf, c->out);
+	return 0;
+}
+
 void heap_census_take(struct beam_node *n, const struct process_facts *p, struct heap_census *out)
 {
 	uint64_t *buf = xmalloc(CHUNK_WORDS * sizeof(*buf));
+	struct counting c = {n, buf, out};
+	struct signal_counts counts;
 
 	memset(out, 0, sizeof(*out));
 	if (p->heap <= p->htop && p->htop <= p->hend) {
@@ -204,5 +222,10 @@ void heap_census_take(struct beam_node *n, const struct process_facts *p, struct
 		count_area(n, p->old_heap, p->old_htop, buf, out);
 	}
 	count_fragments(n, p->mbuf, buf, out);
+	if (p->msg_frag) {
+		signals_walk_received(n, n->mem, p->msg_frag, count_received, &c, &counts);
+		out->cut |= counts.cut;
+		out->unreadable += counts.unreadable;
+	}
 	free(buf);
 }

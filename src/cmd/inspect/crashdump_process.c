@@ -123,6 +123,13 @@ static uint64_t own_fragments(struct crashdump *c, raddr fragment)
 	return f.nr;
 }
 
+static int own_received(void *arg, const struct signal_message *m)
+{
+	if (m->fragment)
+		own_fragments(arg, m->fragment);
+	return 0;
+}
+
 /* Not known if one of them was read while the process changed it. */
 static uint64_t words_between(raddr from, raddr to)
 {
@@ -335,6 +342,7 @@ static bool is_sensitive(struct crashdump *c, const struct process_facts *p)
 static uint64_t own_memory(struct crashdump *c, const struct process_facts *p)
 {
 	struct term_dump *d = &c->terms;
+	struct signal_counts counts = {0};
 
 	term_dump_begin(d);
 	term_dump_own(d, p->heap, p->hend);
@@ -342,6 +350,11 @@ static uint64_t own_memory(struct crashdump *c, const struct process_facts *p)
 		term_dump_own(d, p->old_heap, p->old_hend);
 	if (p->abandoned_heap)
 		term_dump_own(d, p->abandoned_heap, p->abandoned_heap + 8 * p->heap_size);
+	if (p->msg_frag) {
+		signals_walk_received(&c->view, c->cached, p->msg_frag, own_received, c, &counts);
+		c->unreadable += counts.unreadable;
+		c->cut += counts.cut;
+	}
 	return own_fragments(c, p->mbuf);
 }
 
