@@ -4,9 +4,8 @@
  *
  * New names that the resolver has interned are found by their ids: the dictionary only grows, so
  * ids above record_queue.pushed are new.  Tables are written in the order in which they refer to
- * each other, so every definition precedes its first use, and a stack's parent (interned before it)
- * precedes the stack.  The queue holds the records made from one raw record, or those that the
- * command added; it is empty before the next raw record is fetched, so it stays small.
+ * each other: a definition precedes its use, a stack's parent the stack.  The queue holds records
+ * made from one raw record, or added by the command; before the next is fetched it is empty.
  */
 #include "event/enrich.h"
 

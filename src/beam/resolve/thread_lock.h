@@ -15,7 +15,8 @@ struct thread_lock {
 };
 
 /* Of a thread that waits in futex(2) (syscall_is_futex_wait()) with this address, called from these
- * functions (thread_stack_read()).  False: it waits for no lock, or for one whose owner is not noted. */
+ * functions (thread_stack_read()).  False: it waits for no lock, or for one whose owner is not
+ * noted. */
 bool thread_lock_find(struct beam_node *n, raddr futex, const raddr *frames, unsigned int nr,
 		      struct thread_lock *out);
 

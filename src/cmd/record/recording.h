@@ -63,7 +63,7 @@ void recording_on_off_cpu(struct recording *r, enrich_off_cpu_fn *take, void *ar
 /* What times off CPUs that were drained belong to. */
 struct recording_window {
 	double stands_for; /* how much longer what it is a sample of is; 0 = leave it out */
-	/* CLOCK_MONOTONIC; a time that began earlier was left over when programs were taken away. */
+	/* CLOCK_MONOTONIC; times that began earlier were left over as programs were taken away. */
 	uint64_t begin_ns;
 	bool ended; /* all that it has recorded was drained */
 };
