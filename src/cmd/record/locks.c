@@ -338,7 +338,7 @@ static int show(struct locks_run *run, struct error *err)
 		.spin_ns = spins * 1000000000ull / run->ctx->opt.freq,
 		.not_copied_ns = run->not_copied_ns,
 		.overflows = run->stats.overflows,
-		.cut = run->stats.cut,
+		.truncated = run->stats.cut,
 		.waits = &run->stats.lengths.ns,
 		.waits_margins = margins,
 	};

@@ -155,11 +155,11 @@ static int write_rest(FILE *f, const void *answer, const struct table_options *o
 			"too many locks and processes for a row each: %" PRIu64
 			" waits have none\n",
 			a->overflows);
-	if (a->cut)
+	if (a->truncated)
 		fprintf(f,
 			"%" PRIu64 " waits went on when their windows ended: MAX and the histogram "
 			"have their part until then\n",
-			a->cut);
+			a->truncated);
 	rc = table_write_below(f, "Locks\n", &locks, o, LOCKS_SHOWN, err);
 	rc = rc ? rc
 		: table_write_below(f, "Where they waited\n", &places, &below, PROCESSES_SHOWN,
@@ -191,7 +191,7 @@ static void write_json(struct jsonw *w, const void *answer, const struct table_o
 	jsonw_uint(w, "spin_samples", a->spin_samples);
 	jsonw_uint(w, "not_copied_ns", a->not_copied_ns);
 	jsonw_uint(w, "overflows", a->overflows);
-	jsonw_uint(w, "cut", a->cut);
+	jsonw_uint(w, "truncated", a->truncated);
 	table_json_rows(w, "locks", &locks, &of_rows);
 	table_json_rows(w, "places", &places, &of_others);
 	table_json_rows(w, "waiters", &waiters, &of_others);

@@ -32,7 +32,7 @@ struct locks_answer {
 	uint64_t spin_ns, spin_samples;
 	uint64_t not_copied_ns; /* waits in futexes that may be locks */
 	uint64_t overflows;
-	uint64_t cut; /* waits recorded in windows that went on when these ended */
+	uint64_t truncated; /* waits recorded in windows that went on when these ended */
 	/* Most time that is sure first.  In JSON processes, in the text their groups. */
 	const struct lock_row *locks, *places, *waiters, *releasers, *waiter_groups,
 		*releaser_groups;
