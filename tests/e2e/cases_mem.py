@@ -179,7 +179,9 @@ def text(ctx):
     types = {r["type"] for r in data["allocators"]}
     check_equal(len(tables), 2, "tables")
     check_equal({line.split()[0] for line in lines[tables[0] + 1:tables[1] - 1]}, types, "types")
-    check_equal(len(lines[tables[1] + 1:]), 5, "instances")
+    rows = lines[tables[1] + 1:]
+    rows = rows[:rows.index("")] if "" in rows else rows  # what is large follows
+    check_equal(len(rows), 5, "instances")
     most = max(data["allocators"], key=lambda r: r["carriers_size"])
     check_equal(lines[tables[1] + 1].split()[:2], [most["type"], str(most["instance"])], "first")
     ranked = [(r["type"], r["wasted"]) for r in read(ctx, node)["data"]["allocators"]]

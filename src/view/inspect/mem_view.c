@@ -465,24 +465,27 @@ static bool is_large(double part, double whole)
 static void write_large(FILE *f, const struct mem_answer *a, const struct mem_row *sum)
 {
 	const struct mem_row *rows = a->types.rows;
+	const char *before = "\n"; /* the first line */
 	char size[32];
 
 	if (is_large(wasted(sum), (double)sum->all.carriers_size)) {
-		fprintf(f, "%s of carriers are in no block (fragmentation): ebeam mem",
+		fprintf(f, "%s%s of carriers are in no block (fragmentation): ebeam mem", before,
 			units_format_bytes((uint64_t)wasted(sum), size, sizeof(size)));
 		write_pid(f, a);
 		fputs(" --carriers (who keeps them)\n", f);
+		before = "";
 	}
 	for (size_t i = 0; i < a->types.nr_rows; i++) {
 		if (!is_large((double)rows[i].all.blocks_size, (double)sum->all.blocks_size))
 			continue;
-		fprintf(f, "%s has %s: ", rows[i].type,
+		fprintf(f, "%s%s has %s: ", before, rows[i].type,
 			units_format_bytes(rows[i].all.blocks_size, size, sizeof(size)));
 		write_more_of(f, a, rows[i].type);
+		before = "";
 	}
 	if (a->rss.known && is_large((double)a->rss.malloc, (double)a->rss.total)) {
-		fprintf(f,
-			"malloc has %s: ", units_format_bytes(a->rss.malloc, size, sizeof(size)));
+		fprintf(f, "%smalloc has %s: ", before,
+			units_format_bytes(a->rss.malloc, size, sizeof(size)));
 		write_more_of(f, a, "malloc");
 	}
 }
