@@ -254,6 +254,30 @@ static void check_beginning(const char *const *names, size_t nr, const char *wan
 	page_close(&p);
 }
 
+static void mem_leads_to_what_is_large(void **state)
+{
+	static const struct mem_row rows[] = {
+		{.type = "binary_alloc", .all = {1, 40 * MIB, 1, 80 * MIB}},
+		{.type = "ets_alloc", .all = {1, MIB, 1, 2 * MIB}},
+	};
+	struct mem_answer a = mem_answer();
+	struct page p;
+
+	UNUSED(state);
+	a.os_pid = 7;
+	a.types.rows = rows;
+	a.types.nr_rows = ARRAY_SIZE(rows);
+	a.rss.malloc = 33 * MIB;
+	a.rss.total = 100 * MIB;
+	assert_int_equal(mem_view_write(page_open(&p), &a, &(struct table_options){0}, NULL), 0);
+	page_has(&p, "\n\n41.0 MiB of carriers are in no block (fragmentation): ebeam mem -p 7 "
+		     "--carriers (who keeps them)\n"
+		     "binary_alloc has 40.0 MiB: ebeam bin -p 7 (who holds binaries)\n"
+		     "malloc has 33.0 MiB: ebeam record -p 7 --mode malloc --leak -d 1m -f text "
+		     "(who allocates)\n");
+	page_close(&p);
+}
+
 static void atoms_with_one_beginning(void **state)
 {
 	static const char *const names[] = {"cmp1a", "cmp2a", "cmp1b", "'cmp x'", "cmp9", "ok",
@@ -325,6 +349,7 @@ int main(void)
 		cmocka_unit_test(mem_grows),
 		cmocka_unit_test(allocators_grow),
 		cmocka_unit_test(mem_shows_atoms),
+		cmocka_unit_test(mem_leads_to_what_is_large),
 		cmocka_unit_test(atoms_with_one_beginning),
 		cmocka_unit_test(atoms_fill_their_table),
 		cmocka_unit_test(mem_shows_persistent_terms),
