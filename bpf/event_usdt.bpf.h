@@ -424,8 +424,8 @@ EVENT_ENTRY(event_usdt_gc_end)
 			 t->usdt_gc.ts_ns, epid, 0, &t->usdt_gc);
 	}
 	heaps_read(process);
-	/* A collection makes a new heap, unless it gave up: then another will find what is new. */
-	if (t->now.start != t->usdt_gc.start)
+	/* A minor one that gave up has not been counted: a major one will find what is new. */
+	if (kind != EVENT_GC_MINOR_END || t->now.gen_gcs != t->usdt_gc.gen_gcs)
 		new = gc_found(kind == EVENT_GC_MINOR_END, &t->usdt_gc, &t->now);
 	flags = usdt_stack(ctx, process, ts_ns);
 	gc_end(kind, ts_ns, epid, flags, usdt_arg(&hit, 1), ns, &t->now, &new);
