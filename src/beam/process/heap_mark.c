@@ -9,6 +9,7 @@
 #include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "beam/process/dictionary.h"
 #include "beam/process/heap_census.h"
@@ -91,17 +92,10 @@ static int by_address(const void *a, const void *b)
 
 static const struct area *area_of(const struct heap_mark *m, raddr at)
 {
-	size_t low = 0, high = m->areas.len;
+	size_t nr = COUNT_UP_TO(m->areas.len, i, m->areas.data[i].from, at);
+	const struct area *a = nr ? &m->areas.data[nr - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (m->areas.data[middle].to <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < m->areas.len && m->areas.data[low].from <= at ? &m->areas.data[low] : NULL;
+	return a && at < a->to ? a : NULL;
 }
 
 /* ---- roots ----------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@
 #define OBJECTS_MAX 5000000u
 /* An allocator with less unused in its carriers is not worth a search: bytes. */
 #define SEARCH_LEAST (1u << 20)
-/* Processes that begin with this are told apart by what they are in. */
+/* Processes that begin with this are distinguished by their current function. */
 #define ANY_CALL "erlang:apply/2"
 
 struct search {

@@ -268,7 +268,7 @@ static int drain_window(struct recording *r, struct recording_window *out, struc
 {
 	int rc;
 
-	/* Who takes the records looks at it during the drain. */
+	/* Set before the drain, as the consumer of the records reads it. */
 	*out = (struct recording_window){.stands_for = r->stands_for, .begin_ns = r->resumed_ns};
 	rc = drain(r, SOURCE_DRAIN_ALL, err);
 	out->ended = session_released(r->live.session) > r->paused_ns;

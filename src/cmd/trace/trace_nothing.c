@@ -63,7 +63,7 @@ static bool is_function(struct trace *t, const struct call_target *f, const char
 	return text && strcmp(text, name) == 0;
 }
 
-/* Who looks for what makes atoms has several functions to look at. */
+/* Several functions make atoms. */
 static void say_makers_of_atoms(struct trace *t)
 {
 	static const char *const makers[] = {"binary_to_atom", "list_to_atom", "binary_to_term"};
