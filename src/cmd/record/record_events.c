@@ -174,6 +174,18 @@ static uint64_t also_shown(const struct weight_mode *mode)
 	return gc;
 }
 
+/* What ebeam itself does with an event takes more CPU than its probe does: some 6 us, or 10 with a
+ * capture.  So that is limited as well, by the number of hits, to about as large a share of a CPU
+ * for each scheduler.  Not of malloc, most hits of which are only counted. */
+#define RATE_OF_PERCENT 1500
+
+static unsigned int most_hits(const struct command_context *ctx, const struct weight_mode *mode)
+{
+	return is_malloc(mode) || ctx->opt.max_overhead >= 100
+		       ? 0
+		       : MAX((unsigned int)(ctx->opt.max_overhead * RATE_OF_PERCENT), 1);
+}
+
 int record_events(struct command_context *ctx, struct render *render,
 		  const struct weight_mode *mode, struct error *err)
 {
@@ -183,6 +195,7 @@ int record_events(struct command_context *ctx, struct render *render,
 		.stacks = true,
 		.libc_every = is_malloc(mode) ? LIBC_EVERY : 0,
 		.libc_frees = mode->source == WEIGHT_LEAK,
+		.rate = most_hits(ctx, mode),
 		.mode = mode->name,
 		.weight = mode->weight,
 		.no_schedulers = mode->source == WEIGHT_ALLOCATED && !render->timeline,

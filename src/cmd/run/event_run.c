@@ -404,6 +404,7 @@ static int watch(struct event_run *run, struct error *err)
 		.libc_every = run->consumer->libc_every,
 		.libc_frees = run->consumer->libc_frees,
 		.max_overhead = o->max_overhead,
+		.rate = run->consumer->rate,
 		.longer_than_ns = event_run_longer_than(run),
 		.gc_longer_than_ns = run->consumer->gc_longer_than_ns,
 		.counting = run->consumer->counts,

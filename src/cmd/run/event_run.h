@@ -34,6 +34,7 @@ struct event_consumer {
 	 * and what is freed of these; 0 = each that is allocated or freed. */
 	uint32_t libc_every;
 	bool libc_frees;
+	unsigned int rate; /* most hits a second of each scheduler; 0 = no limit */
 	/* BPF programs only count events, and deliver none: see session_event_count(). */
 	bool counts;
 	/*

@@ -61,6 +61,7 @@ struct live_config {
 	uint32_t libc_every; /* see event_run.h */
 	bool libc_frees;
 	double max_overhead;	    /* percent; 100 = no limit */
+	unsigned int rate;	    /* see event_run.h */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* threshold of long_gc and long_schedule */
 	/* No names are looked up, which saves time and memory here and in the probes: enough to

@@ -70,6 +70,8 @@ static int choose_programs(struct session *s, struct error *err)
 	return attach_choose(s->attach, s->skel->obj, err);
 }
 
+#define RUN_NS 1000 /* ns: assumed until one run of a program was measured */
+
 /* Opens the overhead controller.  If that fails there is no limit on overhead, and
  * session_event_cost() reports why. */
 static void open_controller(struct session *s)
@@ -92,8 +94,9 @@ static void open_controller(struct session *s)
 		error_set(&s->no_budget, ERROR_KIND_PRIVILEGE, -EPERM,
 			  "how often BPF programs run is not known: on this kernel CAP_SYS_ADMIN "
 			  "is needed to count that");
-	else
-		controller_open(&s->controller, &config, &s->no_budget);
+	else if (controller_open(&s->controller, &config, &s->no_budget) == 0)
+		controller_limit(s->controller, s->config.max_overhead, s->config.rate,
+				 s->cost.emulated_ns + RUN_NS);
 }
 
 static int size_maps(struct session *s, struct error *err)
@@ -314,8 +317,6 @@ bool session_call_programs(struct session *s, struct call_programs *out)
 	return true;
 }
 
-#define CALL_RUN_NS 1000 /* ns: assumed until one run of a call program was measured */
-
 int session_add_calls(struct session *s, const struct session_calls *calls, struct error *err)
 {
 	bool returns = false;
@@ -331,7 +332,7 @@ int session_add_calls(struct session *s, const struct session_calls *calls, stru
 		open_controller(s);
 	if (s->controller)
 		controller_limit(s->controller, calls->max_overhead, calls->rate,
-				 s->cost.emulated_ns + CALL_RUN_NS);
+				 s->cost.emulated_ns + RUN_NS);
 	return 0;
 }
 

@@ -51,11 +51,12 @@ struct session_config {
 	bool event_stacks;   /* of libc_alloc with that of its C code */
 	uint32_t libc_every; /* of libc_alloc one in so many bytes, at first; 0 = each */
 	bool libc_frees;
-	bool unnamed;		    /* neither names of processes nor terms are needed */
-	bool counting;		    /* only counts of events are needed; unnamed is set */
-	bool own_times;		    /* programs measure their run times, not the kernel */
-	bool count_sums;	    /* counts with sizes and times, see struct event_count */
-	double max_overhead;	    /* percent of the node's own CPU, for probes; 100 = no limit */
+	bool unnamed;	     /* neither names of processes nor terms are needed */
+	bool counting;	     /* only counts of events are needed; unnamed is set */
+	bool own_times;	     /* programs measure their run times, not the kernel */
+	bool count_sums;     /* counts with sizes and times, see struct event_count */
+	double max_overhead; /* percent of the node's own CPU, for probes; 100 = no limit */
+	unsigned int rate;   /* most hits of them a second, of each scheduler; 0 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* threshold of long_gc and long_schedule */
 	uint32_t inet_received;	    /* ports_inet_received() */
