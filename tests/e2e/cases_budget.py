@@ -142,10 +142,10 @@ def all_kinds(ctx):
             check_equal([e["reason"] for e in of(events, "process_exit", pid=child["pid"])],
                         [child["reason"]], f"exit of {child}")
             compared += 1
-    if "process_register" not in share:
-        check_equal([e["name"] for e in of(events, "process_register", pid=named["pid"])],
-                    named["names"], "names")
-        compared += len(named["names"])
+    for kind in ("process_register", "process_unregister"):
+        if kind not in share:
+            check_equal([e["name"] for e in of(events, kind, pid=named["pid"])], named["names"], kind)
+            compared += len(named["names"])
     check(compared > 0, f"kinds that were on all the time: {watch.err[-1]}")
     ends = [e for e in events if e["kind"] in ("gc_minor_end", "gc_major_end")]
     check(all((e["duration_ns"] or 0) < 4e9 for e in ends), "no collection is longer than the storm")
