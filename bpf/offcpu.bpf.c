@@ -524,10 +524,16 @@ INLINE uint64_t off_end(uint32_t tid, uint64_t end_ns)
 
 /* The time that programs take is measured of some runs only, as that takes long itself. */
 #define TIMED_RUNS 8
+/* What takes longer was interrupted by a hypervisor or in an NMI. */
+#define MOST_RUN_NS 100000
 INLINE void off_count_time(uint64_t ts_ns)
 {
-	if (ts_ns / 16 % TIMED_RUNS == 0)
-		count_by(COUNTER_PROBE_NS, TIMED_RUNS * (bpf_ktime_get_ns() - ts_ns));
+	uint64_t ns;
+
+	if (ts_ns / 16 % TIMED_RUNS)
+		return;
+	ns = bpf_ktime_get_ns() - ts_ns;
+	count_by(COUNTER_PROBE_NS, TIMED_RUNS * (ns < MOST_RUN_NS ? ns : MOST_RUN_NS));
 }
 
 /*

@@ -32,7 +32,7 @@
 #include "view/events/locks_view.h"
 
 /* Also the length of a window, if it records in windows. */
-#define DRAIN_NS 50000000u
+#define DRAIN_NS 20000000u
 #define LOCK_OF	 "lock of "
 
 static const struct weight_mode locks_mode = {
@@ -224,20 +224,14 @@ static void add_tables(struct locks_run *run, struct lock_row *rows, size_t nr)
 	ets_list_free(&list);
 }
 
-/* UINT64_MAX: not known. */
-static uint64_t margin_of(double variance)
-{
-	return isnan(variance) ? UINT64_MAX : (uint64_t)(NORMAL_95 * sqrt(variance) + 0.5);
-}
-
-static struct lock_row row_of(const struct lock_sum *s)
+static struct lock_row row_of(const struct lock_stats *stats, const struct lock_sum *s)
 {
 	return (struct lock_row){
 		.kind = sample_kind_name(s->kind),
 		.waits = (uint64_t)(s->waits.sum + 0.5),
-		.waits_margin = margin_of(s->waits.variance),
+		.waits_margin = lock_stats_margin(stats, s->waits.variance),
 		.total_ns = (uint64_t)(s->ns.sum + 0.5),
-		.margin_ns = margin_of(s->ns.variance),
+		.margin_ns = lock_stats_margin(stats, s->ns.variance),
 		.max_ns = s->max_ns,
 		.nr = s->nr,
 		.objects = UINT64_MAX,
@@ -254,7 +248,7 @@ static struct lock_row *make_rows(struct locks_run *run, const struct keytab *of
 		lock_stats_join(&run->stats, sums, nr, group_of, &run->groups);
 	rows = run->rows[run->nr_rows++] = xcalloc(MAX(*nr, 1u), sizeof(*rows));
 	for (size_t i = 0; i < *nr; i++) {
-		rows[i] = row_of(&sums[i]);
+		rows[i] = row_of(&run->stats, &sums[i]);
 		rows[i].lock = lock_text(run, sums[i].lock);
 		rows[i].function = function_text(run, sums[i].function);
 		rows[i].caller = function_text(run, sums[i].caller);
@@ -347,10 +341,11 @@ static int show(struct locks_run *run, struct error *err)
 
 	all.waits.variance = lock_stats_variance(&run->stats, &all.waits);
 	all.ns.variance = lock_stats_variance(&run->stats, &all.ns);
-	a.all = row_of(&all);
+	a.all = row_of(&run->stats, &all);
 	for (size_t i = 0; i < HISTOGRAM_POWERS; i++)
-		margins[i] =
-			margin_of(lock_stats_variance(&run->stats, &run->stats.lengths.powers[i]));
+		margins[i] = lock_stats_margin(
+			&run->stats,
+			lock_stats_variance(&run->stats, &run->stats.lengths.powers[i]));
 	locks = make_rows(run, &run->stats.locks, false, &a.nr_locks);
 	add_tables(run, locks, a.nr_locks);
 	a.locks = locks;

@@ -169,7 +169,8 @@ int recording_start(struct recording **out, struct beam_node *n, const struct op
 	r->freq = opt->freq;
 	/* Beyond that less copying saves nothing: what is left is the cost of each switch. */
 	sample_limit_init(&r->limit, opt->max_overhead, off_cpu ? OFF_CPU_MOST_LESS : opt->freq);
-	record_windows_init(&r->windows, opt->max_overhead, clock_monotonic_ns() | 1);
+	record_windows_init(&r->windows, opt->max_overhead, (double)opt->duration_ns,
+			    clock_monotonic_ns() | 1);
 	rc = mode && !off_cpu ? live_open_memory(&r->live, n, err)
 			      : live_open(&r->live, n, &config, err);
 	if (rc) {

@@ -160,6 +160,13 @@ double lock_stats_variance(const struct lock_stats *s, const struct lock_estimat
 	return e->variance + between_windows(s, e);
 }
 
+uint64_t lock_stats_margin(const struct lock_stats *s, double variance)
+{
+	double deviations = s->windows > 1 ? student_95(s->windows - 1) : NORMAL_95;
+
+	return isnan(variance) ? UINT64_MAX : (uint64_t)(deviations * sqrt(variance) + 0.5);
+}
+
 static double sure_ns(const struct lock_sum *s)
 {
 	return isnan(s->ns.variance) ? 0 : MAX(s->ns.sum - NORMAL_95 * sqrt(s->ns.variance), 0.0);

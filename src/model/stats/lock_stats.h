@@ -89,6 +89,9 @@ void lock_stats_end_window(struct lock_stats *s, double stands_for);
 /* Variance of an estimate, by what was left out within windows and between them; NAN = not known,
  * as there is only one window. */
 double lock_stats_variance(const struct lock_stats *s, const struct lock_estimate *e);
+/* Half width of the 95 % confidence interval of an estimate with that variance, rounded; by
+ * Student's t if it is of windows.  UINT64_MAX: not known. */
+uint64_t lock_stats_margin(const struct lock_stats *s, double variance);
 /* Rows of one of its tables, malloc'ed, *nr of them: first those of which most time is sure, by the
  * 95 % confidence interval. */
 struct lock_sum *lock_stats_rows(const struct lock_stats *s, const struct keytab *of, size_t *nr);

@@ -7,17 +7,18 @@
 
 /* CPU that the node must have used before it is judged: clocks have ticks of 10 ms. */
 #define JUDGED_OWN_NS 5e7
-/* What was spent too much is saved within this time. */
-#define HORIZON_NS 3e9
+/* What was spent too much is saved by the end of the run, so that windows stand for about as much
+ * each; within this time if the end is not known, or that near. */
+#define LEAST_HORIZON_NS 1e9
 /* The last window is at least so much of a step: a shorter one, of which each wait would stand for
  * very many, is no sample of its span. */
 #define LEAST_WINDOW 0.5
 /* A window is at least so much of its span. */
 #define LEAST_SHARE 0.01
 
-void record_windows_init(struct record_windows *w, double percent, uint64_t seed)
+void record_windows_init(struct record_windows *w, double percent, double length_ns, uint64_t seed)
 {
-	*w = (struct record_windows){.stands_for = 1, .random = seed};
+	*w = (struct record_windows){.stands_for = 1, .length_ns = length_ns, .random = seed};
 	sample_limit_init(&w->limit, percent, 1);
 }
 
@@ -25,9 +26,10 @@ void record_windows_init(struct record_windows *w, double percent, uint64_t seed
 static double share_of_time(const struct record_windows *w, const struct sample_clocks *now)
 {
 	double own_rate = w->limit.of_core ? 1 : now->own_ns / now->wall_ns;
+	double horizon_ns = MAX(w->length_ns - now->wall_ns, LEAST_HORIZON_NS);
 	double allowed_ns =
-		w->limit.allowed / 100 * own_rate * (now->wall_ns + HORIZON_NS) - now->spent_ns;
-	double cost_ns = now->spent_ns / w->on_ns * HORIZON_NS;
+		w->limit.allowed / 100 * own_rate * (now->wall_ns + horizon_ns) - now->spent_ns;
+	double cost_ns = now->spent_ns / w->on_ns * horizon_ns;
 
 	return cost_ns > 0 ? MAX(MIN(allowed_ns / cost_ns, 1.0), LEAST_SHARE) : 1;
 }
@@ -66,6 +68,8 @@ enum record_windows_step record_windows_step(struct record_windows *w,
 		w->paused = false;
 		return RECORD_WINDOWS_RESUME;
 	}
+	if (w->limit.percent >= 100)
+		return RECORD_WINDOWS_KEEP;
 	if (!w->begun && (now->own_ns + now->spent_ns < JUDGED_OWN_NS || !over))
 		return RECORD_WINDOWS_KEEP;
 	w->begun = true;

@@ -24,12 +24,12 @@ struct record_windows {
 	unsigned int nr;    /* of windows that ended */
 	double span_ns, span_end_ns, window_ns; /* begin and end of the span, begin of its window */
 	double covered_ns;			/* end of the last span whose window has ended */
-	double step_ns;
+	double step_ns, length_ns;
 	uint64_t random;
 };
 
-/* percent: as sample_limit_init(); seed: not 0. */
-void record_windows_init(struct record_windows *w, double percent, uint64_t seed);
+/* percent: as sample_limit_init(); length_ns: of the run, 0 = not known; seed: not 0. */
+void record_windows_init(struct record_windows *w, double percent, double length_ns, uint64_t seed);
 /* step_ns: from one call to the next, about. */
 enum record_windows_step record_windows_step(struct record_windows *w,
 					     const struct sample_clocks *now, double step_ns);

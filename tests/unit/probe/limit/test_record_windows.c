@@ -22,7 +22,7 @@ static double run(double percent, double cost, uint64_t seed, struct record_wind
 {
 	double truth = 0, counted = 0, window = 0;
 
-	record_windows_init(w, percent, seed);
+	record_windows_init(w, percent, STEPS * STEP_NS, seed);
 	*c = (struct sample_clocks){0};
 	for (int i = 0; i < STEPS; i++) {
 		bool busy = i % 20 < 8;
@@ -82,7 +82,7 @@ static void a_window_stands_for_its_span(void **state)
 	struct sample_clocks c = {.spent_ns = 1e8, .own_ns = 1e8, .wall_ns = 1e9};
 
 	UNUSED(state);
-	record_windows_init(&w, 1, 1);
+	record_windows_init(&w, 1, 0, 1);
 	assert_int_equal(record_windows_step(&w, &c, STEP_NS), RECORD_WINDOWS_PAUSE);
 	/* What came before stands for itself. */
 	assert_true(w.stands_for == 1 && w.nr == 1 && w.covered_ns == 1e9);
@@ -104,7 +104,7 @@ static void the_last_window_may_be_short(void **state)
 	struct sample_clocks c = {.spent_ns = 1e8, .own_ns = 1e8, .wall_ns = 1e9};
 
 	UNUSED(state);
-	record_windows_init(&w, 1, 1);
+	record_windows_init(&w, 1, 0, 1);
 	assert_int_equal(record_windows_step(&w, &c, STEP_NS), RECORD_WINDOWS_PAUSE);
 	c.wall_ns = w.window_ns;
 	assert_int_equal(record_windows_step(&w, &c, STEP_NS), RECORD_WINDOWS_RESUME);
