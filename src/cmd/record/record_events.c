@@ -175,8 +175,9 @@ static uint64_t also_shown(const struct weight_mode *mode)
 }
 
 /* What ebeam itself does with an event takes more CPU than its probe does: some 6 us, or 10 with a
- * capture.  So that is limited as well, by the number of hits, to about as large a share of a CPU
- * for each scheduler.  Not of malloc, most hits of which are only counted. */
+ * capture.  So that is limited as well, by the number of hits (a collection has two), to about as
+ * large a share of a CPU for each scheduler.  Not of malloc, most hits of which are only
+ * counted. */
 #define RATE_OF_PERCENT 1500
 
 static unsigned int most_hits(const struct command_context *ctx, const struct weight_mode *mode)

@@ -288,10 +288,11 @@ static int pause_window(struct recording *r, struct recording_window *out, struc
 
 static int resume_window(struct recording *r, struct error *err)
 {
-	int rc;
+	uint64_t before_ns = clock_monotonic_ns();
+	int rc = session_off_cpu_resume(r->live.session);
 
 	r->resumed_ns = clock_monotonic_ns();
-	rc = session_off_cpu_resume(r->live.session);
+	r->windows.window_ns += (double)(r->resumed_ns - before_ns);
 	return rc ? error_set(err, ERROR_KIND_FAILED, rc,
 			      "programs of the scheduler's tracepoints cannot be placed again: %s",
 			      error_text(-rc))
@@ -416,7 +417,8 @@ static void say_windows(struct recording *r)
 		    "of waits that are longer than a window (%.0f ms) only a part of their time "
 		    "is counted: --max-overhead 100 records all of the time",
 		    w->limit.allowed, w->limit.of_core ? "a core" : "the node's own CPU", w->nr,
-		    100 * w->on_ns / w->covered_ns, w->on_ns / w->nr / 1e6);
+		    100 * w->on_ns / w->covered_ns,
+		    MAX(record_windows_length(w), w->step_ns) / 1e6);
 	live_add_warning(&r->live, text.buf);
 	strbuf_free(&text);
 }

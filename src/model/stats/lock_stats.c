@@ -167,21 +167,23 @@ uint64_t lock_stats_margin(const struct lock_stats *s, double variance)
 	return isnan(variance) ? UINT64_MAX : (uint64_t)(deviations * sqrt(variance) + 0.5);
 }
 
-static double sure_ns(const struct lock_sum *s)
-{
-	return isnan(s->ns.variance) ? 0 : MAX(s->ns.sum - NORMAL_95 * sqrt(s->ns.variance), 0.0);
-}
-
 static int by_time(const void *a, const void *b)
 {
 	const struct lock_sum *x = a, *y = b;
-	double x_sure = sure_ns(x), y_sure = sure_ns(y);
 
-	if (x_sure != y_sure)
-		return x_sure > y_sure ? -1 : 1;
+	if (x->sure_ns != y->sure_ns)
+		return x->sure_ns > y->sure_ns ? -1 : 1;
 	if (x->ns.sum != y->ns.sum)
 		return x->ns.sum > y->ns.sum ? -1 : 1;
 	return (x->key > y->key) - (x->key < y->key);
+}
+
+static void sort_rows(const struct lock_stats *s, struct lock_sum *rows, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		rows[i].sure_ns = MAX(
+			rows[i].ns.sum - (double)lock_stats_margin(s, rows[i].ns.variance), 0.0);
+	qsort(rows, nr, sizeof(*rows), by_time);
 }
 
 struct lock_sum *lock_stats_rows(const struct lock_stats *s, const struct keytab *of, size_t *nr)
@@ -196,7 +198,7 @@ struct lock_sum *lock_stats_rows(const struct lock_stats *s, const struct keytab
 		row->waits.variance = lock_stats_variance(s, &sum->waits);
 		row->ns.variance = lock_stats_variance(s, &sum->ns);
 	}
-	qsort(rows, *nr, sizeof(*rows), by_time);
+	sort_rows(s, rows, *nr);
 	return rows;
 }
 
@@ -249,5 +251,5 @@ void lock_stats_join(const struct lock_stats *s, struct lock_sum *rows, size_t *
 		vary_like(s, &rows[i].waits, &lock->waits);
 		vary_like(s, &rows[i].ns, &lock->ns);
 	}
-	qsort(rows, *nr, sizeof(*rows), by_time);
+	sort_rows(s, rows, *nr);
 }

@@ -59,6 +59,7 @@ struct lock_sum {
 	enum sample_kind kind;
 	struct lock_estimate waits, ns;
 	uint64_t max_ns;
+	double sure_ns; /* of rows: the lower end of the confidence interval of ns */
 };
 
 /* How long waits were.  Each may stand for a number that is not whole: so the rest of each power of

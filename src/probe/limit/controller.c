@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 
 #include "base/compiler.h"
@@ -283,7 +284,7 @@ int controller_start(struct controller *c, const struct meter_counters *work, st
 		.long_runs = c->config.long_runs,
 		.long_windows = c->config.long_windows,
 		.percent = c->config.percent,
-		.hits_per_s = (double)c->rate * MAX(work->nr, 1u),
+		.hits_per_s = (double)c->rate * (work->nr ? work->nr : (double)get_nprocs()),
 		.hit_ns = c->hit_ns,
 		.own_per_s = meter_start(c->meter, work),
 	};

@@ -47,8 +47,8 @@ struct controller_cost {
  * ERROR_KIND_FAILED. */
 int controller_open(struct controller **out, const struct controller_config *config,
 		    struct error *err);
-/* Before controller_start(): sets another limit of CPU, and one of hits a second of each scheduler;
- * a hit is taken to cost hit_ns until some were measured. */
+/* Before controller_start(): sets another limit of CPU, and one of hits a second of each scheduler
+ * (of each CPU if they are not known); a hit is taken to cost hit_ns until some were measured. */
 void controller_limit(struct controller *c, double percent, unsigned int rate, double hit_ns);
 /* Enables all groups, and disables those at once that cost too much.  The attach belongs to the
  * controller until controller_stop().  `work`: the node's counters of its work.  Errors as of

@@ -9,7 +9,7 @@
 #define JUDGED_OWN_NS 5e7
 /* What was spent too much is saved by the end of the run, so that windows stand for about as much
  * each; within this time if the end is not known, or that near. */
-#define LEAST_HORIZON_NS 1e9
+#define LEAST_HORIZON_NS 3e9
 /* The last window is at least so much of a step: a shorter one, of which each wait would stand for
  * very many, is no sample of its span. */
 #define LEAST_WINDOW 0.5
@@ -29,7 +29,10 @@ static double share_of_time(const struct record_windows *w, const struct sample_
 	double horizon_ns = MAX(w->length_ns - now->wall_ns, LEAST_HORIZON_NS);
 	double allowed_ns =
 		w->limit.allowed / 100 * own_rate * (now->wall_ns + horizon_ns) - now->spent_ns;
-	double cost_ns = now->spent_ns / w->on_ns * horizon_ns;
+	/* By windows after the first, which may have been long and quiet, once there are some. */
+	bool first = w->nr < 2;
+	double cost_ns = (now->spent_ns - (first ? 0 : w->first_spent_ns)) /
+			 (w->on_ns - (first ? 0 : w->first_ns)) * horizon_ns;
 
 	return cost_ns > 0 ? MAX(MIN(allowed_ns / cost_ns, 1.0), LEAST_SHARE) : 1;
 }
@@ -39,11 +42,19 @@ static void end_window(struct record_windows *w, const struct sample_clocks *now
 	double length = now->wall_ns - w->window_ns;
 
 	w->on_ns += length;
-	w->nr++;
+	if (!w->nr++) {
+		w->first_ns = length;
+		w->first_spent_ns = now->spent_ns;
+	}
 	w->paused = true;
 	w->span_end_ns = MAX(w->span_end_ns, now->wall_ns);
 	w->covered_ns = w->span_end_ns;
 	w->stands_for = length > 0 ? (w->span_end_ns - w->span_ns) / length : 1;
+}
+
+double record_windows_length(const struct record_windows *w)
+{
+	return w->nr > 1 ? (w->on_ns - w->first_ns) / (w->nr - 1) : 0;
 }
 
 static void begin_span(struct record_windows *w, const struct sample_clocks *now, double step_ns)

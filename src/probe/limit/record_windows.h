@@ -22,12 +22,15 @@ struct record_windows {
 	double stands_for;  /* of the window that ended last: >= 1; 0 = leave it out */
 	double on_ns;	    /* length of all windows */
 	unsigned int nr;    /* of windows that ended */
+	double first_ns, first_spent_ns; /* the first one: its length, and what it has cost */
 	double span_ns, span_end_ns, window_ns; /* begin and end of the span, begin of its window */
 	double covered_ns;			/* end of the last span whose window has ended */
 	double step_ns, length_ns;
 	uint64_t random;
 };
 
+/* Length of a window but the first, on average; 0 = there was none. */
+double record_windows_length(const struct record_windows *w);
 /* percent: as sample_limit_init(); length_ns: of the run, 0 = not known; seed: not 0. */
 void record_windows_init(struct record_windows *w, double percent, double length_ns, uint64_t seed);
 /* step_ns: from one call to the next, about. */

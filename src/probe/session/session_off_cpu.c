@@ -21,10 +21,6 @@
 /* In windows so many times fewer are copied: by then it is their number that costs. */
 #define WINDOW_WEIGHT 4
 
-/* A time as long as this, with those that it stands for, is always reported.  Of locks shorter ones
- * than between two samples of a CPU, as their number is counted, too. */
-#define LOCK_LEAST_NS 1000000
-
 static int attach(struct session *s)
 {
 	/* First what ends a time: so no time is without its end. */
@@ -39,7 +35,7 @@ int session_watch_off_cpu(struct session *s)
 {
 	struct probe_state *state = &s->skel->bss->state;
 
-	state->off_least_ns = s->config.futexes ? LOCK_LEAST_NS : 1000000000ull / s->config.freq;
+	state->off_least_ns = 1000000000ull / s->config.freq;
 	state->off_copies = COPIES * (s->config.futexes ? NR_OFF_CPU_CLASSES : 1);
 	state->off_classes = s->config.futexes ? 1u << OFF_CPU_CLASS_FUTEX : ~0u;
 	return attach(s);

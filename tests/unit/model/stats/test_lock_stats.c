@@ -319,6 +319,21 @@ static void one_window_tells_no_margin(void **state)
 	lock_stats_close(&s);
 }
 
+/* Of few windows a margin is wider than of many. */
+static void margins_are_of_so_many_windows(void **state)
+{
+	struct lock_stats s;
+
+	UNUSED(state);
+	lock_stats_open(&s);
+	assert_int_equal(lock_stats_margin(&s, 100 * 100), 196);
+	assert_true(lock_stats_margin(&s, NAN) == UINT64_MAX);
+	for (int i = 0; i < 3; i++)
+		lock_stats_end_window(&s, 10);
+	assert_int_equal(lock_stats_margin(&s, 100 * 100), 430);
+	lock_stats_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +345,7 @@ int main(void)
 		cmocka_unit_test(places_are_limited),
 		cmocka_unit_test(windows_are_samples),
 		cmocka_unit_test(one_window_tells_no_margin),
+		cmocka_unit_test(margins_are_of_so_many_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
