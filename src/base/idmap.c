@@ -74,6 +74,13 @@ uint32_t hash_mix(uint32_t hash, uint64_t word)
 	return (uint32_t)(h ^ (h >> 32));
 }
 
+uint64_t hash64_add(uint64_t hash, const void *data, size_t len)
+{
+	for (const uint8_t *at = data; len; at++, len--)
+		hash = (hash ^ *at) * 0x100000001b3ull;
+	return hash;
+}
+
 uint32_t hash_bytes(const void *data, size_t len)
 {
 	const unsigned char *p = data;

@@ -43,6 +43,9 @@ void idmap_add(struct idmap *m, uint32_t hash, uint32_t id);
 void idmap_free(struct idmap *m); /* leaves an empty one */
 
 uint32_t hash_bytes(const void *data, size_t len);
+/* FNV-1a of 64 bits: adds bytes to a hash, which begins with HASH64_BEGIN or any constant. */
+#define HASH64_BEGIN 0xcbf29ce484222325ull
+uint64_t hash64_add(uint64_t hash, const void *data, size_t len);
 /* Mixes one more word into a hash; begin with any constant. */
 uint32_t hash_mix(uint32_t hash, uint64_t word);
 

@@ -48,13 +48,6 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 29;
 }
 
-static uint64_t mix_bytes(uint64_t hash, const uint8_t *p, size_t len)
-{
-	for (; len; p++, len--)
-		hash = (hash ^ *p) * 0x100000001b3ull;
-	return hash;
-}
-
 /* ---- references ------------------------------------------------------------------------------ */
 
 static bool import_at(const struct reading *r, uint64_t slot, struct ref *out)
@@ -174,11 +167,11 @@ static void take(struct reading *r, struct code_function *f)
 	f->nr_insns++;
 	if (!addr || (addr >= r->start && addr < r->end) || size == 0 ||
 	    offset + size > insn->size) {
-		f->hash = mix_bytes(f->hash, insn->bytes, insn->size);
+		f->hash = hash64_add(f->hash, insn->bytes, insn->size);
 		return;
 	}
-	f->hash = mix_bytes(f->hash, insn->bytes, offset);
-	f->hash = mix_bytes(f->hash, insn->bytes + offset + size, insn->size - offset - size);
+	f->hash = hash64_add(f->hash, insn->bytes, offset);
+	f->hash = hash64_add(f->hash, insn->bytes + offset + size, insn->size - offset - size);
 	if (!reference(r, addr, &ref))
 		return;
 	f->nr_refs++;

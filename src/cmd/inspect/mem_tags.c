@@ -401,25 +401,17 @@ static int choose_rows(struct reading *v, struct error *err)
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
-/* FNV-1a. */
-static uint64_t add_bytes(uint64_t hash, const void *data, size_t len)
-{
-	for (const uint8_t *at = data; len--; at++)
-		hash = (hash ^ *at) * 0x100000001b3;
-	return hash;
-}
-
 /* 63 bits: that two of a million rows have the same one is not to be expected. */
 static uint64_t key_of(const struct tags_row *r)
 {
-	uint64_t hash = 0xcbf29ce484222325;
+	uint64_t hash = HASH64_BEGIN;
 
-	hash = add_bytes(hash, &r->term, sizeof(r->term));
-	hash = add_bytes(hash, &r->is_module, sizeof(r->is_module));
+	hash = hash64_add(hash, &r->term, sizeof(r->term));
+	hash = hash64_add(hash, &r->is_module, sizeof(r->is_module));
 	if (r->origin)
-		hash = add_bytes(hash, r->origin, strlen(r->origin) + 1);
+		hash = hash64_add(hash, r->origin, strlen(r->origin) + 1);
 	if (r->type)
-		hash = add_bytes(hash, r->type, strlen(r->type));
+		hash = hash64_add(hash, r->type, strlen(r->type));
 	return hash | (uint64_t)1 << 63;
 }
 

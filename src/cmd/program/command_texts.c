@@ -413,7 +413,7 @@ const char describe_locks[] =
 	"confidence interval of the number before it. Before it waits in the kernel a thread "
 	"spins; 'on CPUs for locks' is that, and taking and releasing them, by samples of the "
 	"CPUs. In between it gives its CPU to others that want it: that time is in 'ebeam record "
-	"--mode offcpu' only, as [yielded]. Locks whose name is not known (-) are told by their "
+	"--mode offcpu' only, as [yielded]. Locks whose name is not known (-) differ by their "
 	"functions only. Rows come by the time that is sure (TIME without '+-'); processes of "
 	"one name are one row, in JSON one each.\n\n"
 	"Where threads wait so often that this would cost more than --max-overhead allows, waits "

@@ -28,6 +28,7 @@ struct controller {
 	struct controller_config config;
 	struct meter *meter;
 	struct duty_cycle cycle; /* used by the controller's thread alone */
+	double percent;		 /* see controller_limit() */
 	unsigned int rate;	 /* hits a second of each scheduler; 0 = no limit */
 	double hit_ns;		 /* cost of one hit, as calibrated */
 
@@ -270,7 +271,7 @@ int controller_open(struct controller **out, const struct controller_config *con
 
 void controller_limit(struct controller *c, double percent, unsigned int rate, double hit_ns)
 {
-	c->config.percent = percent;
+	c->percent = percent;
 	c->rate = rate;
 	c->hit_ns = hit_ns;
 }
@@ -283,7 +284,7 @@ int controller_start(struct controller *c, const struct meter_counters *work, st
 		.has_work = work->nr > 0,
 		.long_runs = c->config.long_runs,
 		.long_windows = c->config.long_windows,
-		.percent = c->config.percent,
+		.percent = c->percent,
 		.hits_per_s = (double)c->rate * (work->nr ? work->nr : (double)get_nprocs()),
 		.hit_ns = c->hit_ns,
 		.own_per_s = meter_start(c->meter, work),

@@ -28,7 +28,6 @@ struct controller_config {
 	struct attach *attach;		/* borrowed */
 	const struct calibration *cost; /* borrowed */
 	int os_pid;
-	double percent;	   /* of the node's own CPU; 100 or more = no limit, only measures */
 	bool long_runs;	   /* programs walk stacks, or copy terms */
 	bool long_windows; /* of struct budget */
 	bool no_realtime;  /* its thread keeps normal priority */
@@ -47,8 +46,9 @@ struct controller_cost {
  * ERROR_KIND_FAILED. */
 int controller_open(struct controller **out, const struct controller_config *config,
 		    struct error *err);
-/* Before controller_start(): sets another limit of CPU, and one of hits a second of each scheduler
- * (of each CPU if they are not known); a hit is taken to cost hit_ns until some were measured. */
+/* Before controller_start(): sets the limits.  percent: of the node's own CPU, 100 or more = none,
+ * it only measures.  rate: hits a second of each scheduler (of each CPU if they are not known), 0 =
+ * any number; a hit is taken to cost hit_ns until some were measured. */
 void controller_limit(struct controller *c, double percent, unsigned int rate, double hit_ns);
 /* Enables all groups, and disables those at once that cost too much.  The attach belongs to the
  * controller until controller_stop().  `work`: the node's counters of its work.  Errors as of

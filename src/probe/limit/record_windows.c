@@ -29,11 +29,14 @@ static double share_of_time(const struct record_windows *w, const struct sample_
 	double horizon_ns = MAX(w->length_ns - now->wall_ns, LEAST_HORIZON_NS);
 	double allowed_ns =
 		w->limit.allowed / 100 * own_rate * (now->wall_ns + horizon_ns) - now->spent_ns;
-	/* By windows after the first, which may have been long and quiet, once there are some. */
-	bool first = w->nr < 2;
-	double cost_ns = (now->spent_ns - (first ? 0 : w->first_spent_ns)) /
-			 (w->on_ns - (first ? 0 : w->first_ns)) * horizon_ns;
+	double spent_ns = now->spent_ns, on_ns = w->on_ns, cost_ns;
 
+	/* The first window may have been long and quiet. */
+	if (w->nr > 1) {
+		spent_ns -= w->first_spent_ns;
+		on_ns -= w->first_ns;
+	}
+	cost_ns = spent_ns / on_ns * horizon_ns;
 	return cost_ns > 0 ? MAX(MIN(allowed_ns / cost_ns, 1.0), LEAST_SHARE) : 1;
 }
 

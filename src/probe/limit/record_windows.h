@@ -29,8 +29,6 @@ struct record_windows {
 	uint64_t random;
 };
 
-/* Length of a window but the first, on average; 0 = there was none. */
-double record_windows_length(const struct record_windows *w);
 /* percent: as sample_limit_init(); length_ns: of the run, 0 = not known; seed: not 0. */
 void record_windows_init(struct record_windows *w, double percent, double length_ns, uint64_t seed);
 /* step_ns: from one call to the next, about. */
@@ -38,5 +36,7 @@ enum record_windows_step record_windows_step(struct record_windows *w,
 					     const struct sample_clocks *now, double step_ns);
 /* At the end: ends the window under way, if there is one, and its span; true = it did. */
 bool record_windows_end(struct record_windows *w, const struct sample_clocks *now);
+/* Length of a window but the first, on average; 0 = there was none. */
+double record_windows_length(const struct record_windows *w);
 
 #endif

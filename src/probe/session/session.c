@@ -80,7 +80,6 @@ static void open_controller(struct session *s)
 		.attach = s->attach,
 		.cost = &s->cost,
 		.os_pid = s->config.os_pid,
-		.percent = s->config.max_overhead,
 		/* Copying terms takes as long as walking stacks. */
 		.long_runs = s->config.event_stacks || s->config.calls,
 		.long_windows = s->config.libc_frees,

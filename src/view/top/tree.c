@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/idmap.h"
 #include "base/keytab.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -68,11 +69,10 @@ void tree_close(struct tree *t)
 
 static uint64_t path_below(uint64_t above, const struct snap_frame *f)
 {
-	uint64_t path = above ^ 0xcbf29ce484222325ull;
+	uint64_t path = hash64_add(above ^ HASH64_BEGIN, f->name, strlen(f->name));
+	uint8_t kind = (uint8_t)f->kind;
 
-	for (const char *c = f->name; *c; c++)
-		path = (path ^ (unsigned char)*c) * 0x100000001b3ull;
-	path = (path ^ (uint64_t)f->kind) * 0x100000001b3ull;
+	path = hash64_add(path, &kind, sizeof(kind));
 	return path ? path : 1;
 }
 

@@ -542,7 +542,7 @@ static void *inner_thread(void *arg)
 	return NULL;
 }
 
-/* One that has ended is told from one that cannot be asked for. */
+/* One that has ended is not the same as one that cannot be asked for. */
 static void threads_of_a_namespace(void **state)
 {
 	int tids[2] = {0};
